@@ -82,7 +82,9 @@ void ClassKeys::PutLogical(sdfg::TensorId t, int depth) {
   const solver::IntRange range = relations_.IntRangeOf(t);
   Put(range.low);
   Put(range.high);
-  const bool through = relations_.Inlined(t) && tensor.producer != sdfg::kNone;
+  const bool is_value = !relations_.Masked(t) && !sdfg::IsInteger(tensor.dtype);
+  const bool through =
+      relations_.Inlined(t) && tensor.producer != sdfg::kNone && (through_values_ || !is_value);
   Put(through);
   if (through) PutLogicalDefinition(t, depth + 1);
 }
@@ -167,6 +169,13 @@ std::string ClassKeys::OfLogical(sdfg::TensorId t) {
   PutLogical(t, 0);
   PutLogicalDefinition(t, 0);
   return too_deep_ ? std::string() : bytes_;
+}
+
+std::string ClassKeys::OfLogicalOperator(sdfg::TensorId t) {
+  through_values_ = false;
+  std::string key = OfLogical(t);
+  through_values_ = true;
+  return key;
 }
 
 void ClassKeys::Clear() {

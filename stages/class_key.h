@@ -34,6 +34,8 @@ class ClassKeys {
   // What is evaluated where the logical tensor's elements are written by its definition: equal
   // bytes, equal values up to names of tensors, and what is known of signs is the same.
   std::string OfLogical(sdfg::TensorId t);
+  // The same where the values of its operands are unknown, but those of masks and integers.
+  std::string OfLogicalOperator(sdfg::TensorId t);
   // Names of the logical tensors that the last call met, in the order of their numbers, as bytes.
   std::string LogicalNames() const;
 
@@ -81,6 +83,7 @@ class ClassKeys {
   std::string bytes_;
   bool too_deep_ = false;
   bool by_content_ = false;
+  bool through_values_ = true;
 };
 
 }  // namespace planproof::stages

@@ -74,19 +74,23 @@ class Signs {
   const std::vector<LogicalSign>& found() const { return found_; }
 
  private:
-  // The layers of a model have the same definitions, of operands whose signs are the same.
+  // The layers of a model have the same definitions, of operands whose signs are the same. What the
+  // operator alone tells is asked first: the norm of all gradients stands behind each new value,
+  // and is not read again for each.
   std::optional<solver::Sign> SignOf(TensorId t) {
-    std::string key = keys_.OfLogical(t);
-    if (key.empty()) return Evaluate(t);
-    const auto known = signs_.find(key);
-    if (known != signs_.end()) return known->second;
-    return signs_[std::move(key)] = Evaluate(t);
+    const std::optional<solver::Sign> sign =
+        SignOf(keys_.OfLogicalOperator(t), &signs_of_operators_, &shallow_, t);
+    if (sign.has_value() && *sign != solver::Sign::kUnknown) return sign;
+    return SignOf(keys_.OfLogical(t), &signs_, &evaluator_, t);
   }
 
-  std::optional<solver::Sign> Evaluate(TensorId t) {
-    const std::optional<solver::Sign> sign = Evaluate(&evaluator_, t);
-    if (sign.has_value() && *sign != solver::Sign::kUnknown) return sign;
-    return Evaluate(&shallow_, t);
+  using KnownSigns = std::unordered_map<std::string, std::optional<solver::Sign>>;
+  std::optional<solver::Sign> SignOf(std::string key, KnownSigns* signs,
+                                     sdfg::SymbolicEvaluator* evaluator, TensorId t) {
+    if (key.empty()) return Evaluate(evaluator, t);
+    const auto known = signs->find(key);
+    if (known != signs->end()) return known->second;
+    return (*signs)[std::move(key)] = Evaluate(evaluator, t);
   }
 
   std::optional<solver::Sign> Evaluate(sdfg::SymbolicEvaluator* evaluator, TensorId t) {
@@ -114,7 +118,7 @@ class Signs {
   const lineage::Problem& problem_;
   Relations& relations_;
   ClassKeys keys_;
-  std::unordered_map<std::string, std::optional<solver::Sign>> signs_;
+  KnownSigns signs_of_operators_, signs_;
   solver::Arena arena_;
   sdfg::SymbolicEvaluator evaluator_;
   OperandsUnknown operands_unknown_;

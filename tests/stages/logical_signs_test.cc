@@ -36,6 +36,13 @@ const std::vector<Definition>& Definitions() {
       {"beside", R"({"op": "sub", "in": ["b", "a"], "out": "inner"},
         {"op": "mul", "in": ["inner", "b"], "out": "beside"})",
        "unknown"},
+      {"twice",
+       R"({"op": "neg", "in": "a", "out": "left"}, {"op": "neg", "in": "a", "out": "right"},
+        {"op": "mul", "in": ["left", "right"], "out": "twice"})",
+       "nonnegative"},
+      {"apart", R"({"op": "neg", "in": "a", "out": "this"}, {"op": "neg", "in": "c", "out": "that"},
+        {"op": "mul", "in": ["this", "that"], "out": "apart"})",
+       "unknown"},
   };
   return *list;
 }
