@@ -18,6 +18,8 @@ namespace {
 
 // Operators that do not fit by what they read are fitted one after another, so many times.
 constexpr int kMaxRepairs = 64;
+// Ranks are folded where they share one operator of so many, or more.
+constexpr int64_t kLeastShare = 8;
 
 using Key = absl::InlinedVector<int64_t, 12>;
 using ClassByKey = absl::flat_hash_map<Key, int>;
@@ -48,10 +50,9 @@ class Aligner {
   Alignment Run() {
     AlignSources();
     FindApart();
-    for (int round = 0; round < kMaxRepairs; ++round) {
-      AlignOperators();
-      if (!Repair()) break;
-    }
+    AlignOperators();
+    if (!Pays()) return {};
+    for (int repairs = 0; repairs < kMaxRepairs && Repair(); ++repairs) AlignOperators();
     Alignment result;
     for (const Aligned& aligned : classes_) {
       if (Complete(aligned)) result.operators.push_back(aligned);
@@ -112,6 +113,18 @@ class Aligner {
         if (output != kNone && given_up_[id]) apart[output] = true;
       }
     }
+  }
+
+  // Stages of a pipeline hold other parameters: what they share is hardly an operator in eight, and
+  // what joins it to the others is more than folding saves.
+  bool Pays() const {
+    int64_t all = 0, shared = 0;
+    for (size_t id = 0; id < ranks_.size(); ++id) {
+      if (ranks_[id].group == kNone) continue;
+      ++all;
+      shared += !given_up_[id] || Complete(classes_[class_[id]]) ? 1 : 0;
+    }
+    return kLeastShare * shared >= all;
   }
 
   // What an operand is an instance of: classes of operators, then of sources, then tensors.

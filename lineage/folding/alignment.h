@@ -24,7 +24,8 @@ struct Alignment {
 
 // Operators are instances of one if they have one name and read instances of the same; where that
 // leaves some rank out (one of them reads something else), the next operator of that name in the
-// rank's program takes the place.
+// rank's program takes the place. Nothing is aligned where ranks hold different tensors of the
+// model and compute hardly anything else.
 Alignment Align(const Problem& problem, const Groups& groups);
 
 }  // namespace planproof::lineage::folding

@@ -264,6 +264,30 @@ TEST(Fold, OtherParametersOnOtherRanksStayApart) {
   EXPECT_EQ(Count<Explicit>(*folding), kRanks);
 }
 
+// Stages of a pipeline meet in the norm of their gradients. With one operator of nine in common
+// there is nothing to be gained from folding, with one of eight or more there is.
+TEST(Fold, StagesThatShareHardlyAnOperatorStayApart) {
+  for (const int apart : {7, 8}) {
+    ColumnParallel plan;
+    for (int r = 0; r < kRanks; ++r) {
+      const TensorId own = ColumnParallel::Add(&plan.problem.logical, "own", {8, 3},
+                                               sdfg::TensorRole::kParameter, -1);
+      plan.problem.lineage[plan.ws[r]] = ColumnParallel::Full(own, 2 * r, 0);
+      for (int k = 1; k < apart; ++k) {
+        const TensorId next = ColumnParallel::Add(&plan.problem.parallel, "next", {6, 2},
+                                                  sdfg::TensorRole::kIntermediate, r);
+        ColumnParallel::Run(&plan.problem.parallel, "neg",
+                            *sdfg::OperatorLibrary::BuiltIn().Instantiate(
+                                "neg", {{Operand::Kind::kTensor, {6, 2}, kFloat, {}}}, {}),
+                            {plan.hs[r]}, next, r);
+      }
+    }
+    plan.problem.lineage.resize(plan.problem.parallel.tensors.size());
+    plan.Check();
+    EXPECT_EQ(Fold(plan.problem).has_value(), apart == 7);
+  }
+}
+
 TEST(Fold, TheOrderOfOperandsMattersToAGatherAndNotToASum) {
   for (const bool sum : {false, true}) {
     ColumnParallel plan;
