@@ -362,14 +362,14 @@ for key, mesh, options in (
 def megatron_schedule(mesh, sizes, dispatcher=None, count=1, clip=0.0, tied=True, scheduled=None, **options):
     """Pipelines, and mixtures of experts with a `dispatcher`, by Megatron's schedules."""
     from megatron_gpt import start
-    from megatron_schedule import experts, settings_of, stage, training
+    from megatron_schedule import experts, settings_of, stages, training
     functions(options)
     start(mesh, **sizes)
     settings = settings_of(mesh, **options) if dispatcher is None else experts(mesh, dispatcher, **options)
     size = 1
     if mesh is None:
         size = scheduled or 1
-    return training(settings, stage(settings, tied), count=count, size=size, clip=clip)
+    return training(settings, stages(settings, tied), count=count, size=size, clip=clip)
 
 
 PP2, PP4 = dict(pipeline_model_parallel_size=2), dict(pipeline_model_parallel_size=4)
@@ -377,6 +377,7 @@ EP2 = dict(expert_model_parallel_size=2)
 for key, mesh, options in (
         ("pp2_four_layers", {"pp": 2}, dict(sizes=PP2, count=2, num_layers=4)),
         ("pp4", {"pp": 4}, dict(sizes=PP4, count=4, num_layers=4)),
+        ("pp2_interleaved", {"pp": 2}, dict(sizes={**PP2, "virtual_pipeline_model_parallel_size": 2}, count=2, num_layers=4)),
         ("pp4_untied_clip", {"pp": 4}, dict(sizes=PP4, count=2, num_layers=4, tied=False, clip=0.1)),
         ("pp2_three_microbatches", {"pp": 2}, dict(sizes=PP2, count=3)),
         ("pp2_dp2", {"pp": 2, "dp": 2}, dict(sizes=PP2, count=2, scheduled=2)),

@@ -128,8 +128,8 @@ def main():
     parser.add_argument("--csv", metavar="FILE", help="write rows here")
     parser.add_argument("--plot", metavar="FILE.svg", help="draw them here")
     options = parser.parse_args()
-    programs = ("primitive", "megatron_four_layers", "megatron_pp2_four_layers", "megatron_pp4", "hf_llama_tp2_four_layers",
-                "hf_llama_fsdp2_reshard_True", "plain_tp2_six_layers")
+    programs = ("primitive", "megatron_four_layers", "megatron_pp2_four_layers", "megatron_pp2_interleaved", "megatron_pp4",
+                "hf_llama_tp2_four_layers", "hf_llama_fsdp2_reshard_True", "plain_tp2_six_layers")
     rows = []
     print("| program | ranks | layers | verdict | s | MB | recorded in s |\n| --- | ---: | ---: | --- | ---: | ---: | ---: |", flush=True)
     for name in programs:

@@ -159,6 +159,18 @@ def megatron_experts(mesh, **options):
     return training(settings, stage(settings, tied=False), size=1 if mesh is not None else 2)
 
 
+@program({"pp": 2}, "megatron_interleaved_pipeline", double=False)
+@program({"pp": 2}, "megatron_interleaved_pipeline_labels_exchanged_fault", right=False, double=False, exchanged=True)
+def megatron_interleaved(mesh, exchanged=False):
+    """Two stages on each of two ranks. The fault: the last stage reads the microbatches' labels in another order than the
+    first one reads their tokens."""
+    from megatron_gpt import start
+    from megatron_schedule import settings_of, stages, training
+    start(mesh, pipeline_model_parallel_size=2, virtual_pipeline_model_parallel_size=2)
+    settings = settings_of(mesh, num_layers=4)
+    return training(settings, stages(settings), count=2, order=-1 if exchanged and mesh is not None else 1)
+
+
 # DeepSpeed.
 
 def engine_of(mesh, stage, model, optimizer, accumulated=1, ranks=2, **settings):

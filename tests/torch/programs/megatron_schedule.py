@@ -26,6 +26,8 @@ def settings_of(mesh, **options):
         tensor = parallel_state.get_tensor_model_parallel_world_size()
         sizes = dict(tensor_model_parallel_size=tensor, sequence_parallel=tensor > 1,
                      pipeline_model_parallel_size=parallel_state.get_pipeline_model_parallel_world_size(),
+                     virtual_pipeline_model_parallel_size=
+                     parallel_state.get_virtual_pipeline_model_parallel_world_size(),
                      expert_model_parallel_size=parallel_state.get_expert_model_parallel_world_size())
     return config(pipeline_dtype=torch.get_default_dtype(), **sizes, **options)
 
@@ -38,15 +40,21 @@ def experts(mesh, dispatcher, **options):
         gated_linear_unit=True, activation_func=torch.nn.functional.silu, add_bias_linear=False, **options)
 
 
-def stage(settings, tied=True, salt=""):
+def stage(settings, tied=True, salt="", place=None):
     """This rank's pipeline stage: the whole model if there is one. With another salt it has other values, and tokens go
-    to other experts."""
+    to other experts. `place`: which of this rank's stages, in an interleaved pipeline."""
     spec = get_gpt_layer_local_spec(num_experts=settings.num_moe_experts, moe_grouped_gemm=False,
                                     normalization=settings.normalization)
     model = GPTModel(settings, spec, VOCABULARY, LENGTH, share_embeddings_and_output_weights=tied,
-                     pre_process=parallel_state.is_pipeline_first_stage(),
-                     post_process=parallel_state.is_pipeline_last_stage())
+                     pre_process=parallel_state.is_pipeline_first_stage(place is None, place),
+                     post_process=parallel_state.is_pipeline_last_stage(place is None, place), vp_stage=place)
     return same_values(model, settings, salt)
+
+
+def stages(settings, tied=True):
+    """All of this rank's stages, or its one."""
+    count = settings.virtual_pipeline_model_parallel_size
+    return stage(settings, tied) if count is None else [stage(settings, tied, place=each) for each in range(count)]
 
 
 def same_values(model, settings, salt):
@@ -75,16 +83,17 @@ def microbatches(count, size=1):
     return own, names
 
 
-def training(settings, model, count=1, size=1, clip=0.0, mask=None, **buckets):
-    """An iteration by Megatron's own schedule. `mask` gives the labels that count, of the whole batch; without it all
-    do."""
+def training(settings, model, count=1, size=1, clip=0.0, mask=None, order=1, **buckets):
+    """An iteration by Megatron's own schedule, of one stage or a list of them. `mask` gives the labels that count, of the
+    whole batch; without it all do. With an `order` of -1 labels are those of the microbatches from the last one on."""
     settings.finalize_model_grads_func = finalize_model_grads
-    distributed = DistributedDataParallel(settings, DistributedDataParallelConfig(**buckets), model)
-    settings.no_sync_func = distributed.no_sync
+    chunks = model if isinstance(model, list) else [model]
+    distributed = [DistributedDataParallel(settings, DistributedDataParallelConfig(**buckets), each) for each in chunks]
+    settings.no_sync_func = [each.no_sync for each in distributed] if len(chunks) > 1 else distributed[0].no_sync
     optimizer = get_megatron_optimizer(
         OptimizerConfig(optimizer="adam", lr=1e-3, weight_decay=0.01, clip_grad=clip,
                         use_distributed_optimizer=buckets.get("use_distributed_optimizer", False)),
-        [distributed])
+        distributed)
     (tokens, labels), inputs = microbatches(count, size)
     counted = torch.ones(labels.shape) if mask is None else mask
     positions = torch.arange(LENGTH).expand(size, LENGTH).contiguous()
@@ -102,10 +111,11 @@ def training(settings, model, count=1, size=1, clip=0.0, mask=None, **buckets):
         return chunk(own_tokens, positions, hidden, labels=own_labels), loss_of
 
     def step():
-        distributed.zero_grad_buffer()
+        for each in distributed:
+            each.zero_grad_buffer()
         optimizer.zero_grad()
-        batches = iter(zip(tokens.split(size), labels.split(size), counted.split(size)))
-        reported = schedule(forward_step_func=forward, data_iterator=batches, model=[distributed],
+        batches = [iter(zip(tokens.split(size), labels.split(size)[::order], counted.split(size))) for _ in chunks]
+        reported = schedule(forward_step_func=forward, data_iterator=batches, model=distributed,
                             num_microbatches=count, seq_length=LENGTH, micro_batch_size=size,
                             forward_only=False)
         _, norm, _ = optimizer.step()
@@ -120,6 +130,7 @@ def training(settings, model, count=1, size=1, clip=0.0, mask=None, **buckets):
 
     last, first = parallel_state.is_pipeline_last_stage(), parallel_state.is_pipeline_first_stage()
     read = {"tokens": first, "labels": last}
-    return Training(step, distributed, [each.optimizer for each in optimizer.chained_optimizers],
+    trained = torch.nn.ModuleList(distributed) if len(chunks) > 1 else distributed[0]
+    return Training(step, trained, [each.optimizer for each in optimizer.chained_optimizers],
                     {name: value for name, value in inputs.items() if read[name]},
                     rename=megatron.rename(model), placement=megatron.placement(settings))

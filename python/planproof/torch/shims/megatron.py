@@ -134,8 +134,9 @@ def _norm(_: type, config: Any, hidden_size: int, eps: float = 1e-5, **__: Any) 
 
 
 #: What takes part in parallelism, and is left out in the single-process program.
-_DEGREES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size",
-            "expert_model_parallel_size", "expert_tensor_parallel_size")
+_DEGREES = ("tensor_model_parallel_size", "pipeline_model_parallel_size",
+            "virtual_pipeline_model_parallel_size", "context_parallel_size", "expert_model_parallel_size",
+            "expert_tensor_parallel_size")
 #: What runs on the CPU, and the same twice.
 _DEFAULTS: Dict[str, Any] = dict(
     use_cpu_initialization=True, hidden_dropout=0.0, attention_dropout=0.0, bias_activation_fusion=False,
@@ -213,7 +214,16 @@ def placement(config: Any) -> Callable[[str, torch.Tensor], Optional[Part]]:
 
 def rename(model: Any) -> Callable[[str], str]:
     """Names of a rank's modules and parameters in the whole model: layers are counted from the first pipeline stage,
-    experts over all ranks, and a last stage's copy of the tied embedding is the embedding."""
+    experts over all ranks, and a last stage's copy of the tied embedding is the embedding. Of an interleaved pipeline
+    `model` is the list of a rank's stages, and names begin with a stage's place there, as in a ModuleList."""
+    if isinstance(model, (list, tuple, torch.nn.ModuleList)):
+        stages = [rename(stage) for stage in model]
+
+        def find_in_stage(name: str) -> str:
+            stage, _, rest = name.partition(".")
+            return stages[int(stage)](rest.removeprefix("module."))  # of DistributedDataParallel
+
+        return find_in_stage
     from megatron.core import parallel_state
 
     layers = [layer.layer_number - 1 for layer in model.decoder.layers]
