@@ -297,6 +297,16 @@ bool FunctionEvaluation::NotMasked(ExprId id, PolyId* out) {
   return true;
 }
 
+PolyId FunctionEvaluation::Unmasked(const MaskedValue& v) {
+  return arena_.Sub(arena_.One(), v.masked);
+}
+
+// [a < b] of extended reals: minus infinity is less than every number, and not less than itself.
+PolyId FunctionEvaluation::Less(const MaskedValue& a, const MaskedValue& b) {
+  const PolyId of_numbers = arena_.RealPositive(arena_.Sub(b.value, a.value));
+  return arena_.Mul(Unmasked(b), arena_.Add(a.masked, arena_.Mul(Unmasked(a), of_numbers)));
+}
+
 // A condition that matters only where another one holds.
 bool FunctionEvaluation::ConditionWhere(PolyId guard, ExprId id, PolyId* out) {
   e_.guards_.push_back(guard);
@@ -320,14 +330,16 @@ bool FunctionEvaluation::Condition(ExprId id, PolyId* out) {
     case Op::kRealLess:
     case Op::kRealLessEq:
     case Op::kRealEq: {
-      PolyId a, b;
-      if (!NotMasked(n.args[0], &a) || !NotMasked(n.args[1], &b)) return false;
+      MaskedValue a, b;
+      if (!Real(n.args[0], &a) || !Real(n.args[1], &b)) return false;
       if (n.op == Op::kRealLess) {
-        *out = arena_.RealPositive(arena_.Sub(b, a));
+        *out = Less(a, b);
       } else if (n.op == Op::kRealLessEq) {
-        *out = arena_.Sub(arena_.One(), arena_.RealPositive(arena_.Sub(a, b)));
+        *out = arena_.Sub(arena_.One(), Less(b, a));
       } else {
-        *out = arena_.RealZero(arena_.Sub(a, b));
+        *out = arena_.Add(arena_.Mul(a.masked, b.masked),
+                          arena_.Mul(arena_.Mul(Unmasked(a), Unmasked(b)),
+                                     arena_.RealZero(arena_.Sub(a.value, b.value))));
       }
       return true;
     }

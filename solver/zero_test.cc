@@ -37,6 +37,16 @@ bool ZeroTest::Test(PolyId p) {
       if (round == 0) pieces_ = split;
       if (split == kZeroPoly || (split != p && RefinedIsZero(split))) return !arena_.exhausted();
     }
+    const PolyId cleared = ClearDenominators(p);
+    if (cleared == kZeroPoly) return !arena_.exhausted();
+    const PolyId product = ClearSums(cleared);
+    if (product == kZeroPoly) return !arena_.exhausted();
+    for (const bool by_body : {true, false}) {
+      if (product == cleared) break;
+      const PolyId split = SplitAtCuts(product, by_body);
+      if (split == kZeroPoly || RefinedIsZero(split)) return !arena_.exhausted();
+    }
+    if (round == 0 && BodiesAreZero(p)) return true;
     const PolyId apart = SplitAtElements(p);
     if (apart == kZeroPoly || (apart != p && RefinedIsZero(apart))) return !arena_.exhausted();
     const PolyId spread = SpreadShortDimensions(p);
@@ -46,9 +56,7 @@ bool ZeroTest::Test(PolyId p) {
     if (cut == kZeroPoly || (cut != spread && RefinedIsZero(cut))) return !arena_.exhausted();
     const PolyId digits = SplitByRemainder(p);
     if (digits == kZeroPoly || (digits != p && RefinedIsZero(digits))) return !arena_.exhausted();
-    PolyId cleared = ClearDenominators(p);
-    if (cleared == kZeroPoly || (cleared != p && RefinedIsZero(cleared)))
-      return !arena_.exhausted();
+    if (cleared != p && RefinedIsZero(cleared)) return !arena_.exhausted();
     PolyId expanded = ExpandShortSums(cleared);
     if (expanded == cleared && cleared == p) return false;
     p = expanded;

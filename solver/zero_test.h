@@ -41,6 +41,15 @@ class ZeroTest {
   PolyId LargestOfRow(Symbol place);
   PolyId ElementOfRow(Symbol place, const Affine& index);
 
+  // Sums over one box (bodies_of_sums.cc).
+  bool BodiesAreZero(PolyId p);
+  std::vector<uint32_t> DividingDimensions(AtomId sum) const;
+  std::vector<uint32_t> DividingInOrder(AtomId sum) const;
+  PolyId BodiesIn(const std::vector<Interval>& box, const Terms& terms);
+  std::optional<AtomId> DividingSumOf(const Term& term) const;
+  PolyId WithoutFactor(const Term& term, AtomId atom);
+  PolyId BodyOf(const Atom& sum, const std::vector<uint32_t>& dims, const std::vector<Symbol>& at);
+
   // Sums in pieces (zero_test_pieces.cc).
   // A part of a sum: over a box, and there over every step-th index from `at` on in the dimensions
   // that have a step.
@@ -75,6 +84,7 @@ class ZeroTest {
   // Products written out (zero_test_products.cc).
   int64_t SizeCleared(const Terms& terms, AtomId base, int32_t raise);
   PolyId ClearDenominators(PolyId p);
+  PolyId ClearSums(PolyId p);
   static int64_t TimesVolume(int64_t size, const Atom& a);
   // With sums over a few points written out, also those in denominators; p itself if that would
   // grow too long.
@@ -87,6 +97,7 @@ class ZeroTest {
   Arena& arena_;
   // Functions and sums with their sums in pieces, or nothing where there are none to cut.
   std::map<AtomId, std::optional<PolyId>> in_pieces_;
+  int depth_ = 0;              // of this test within the bodies of sums
   PolyId pieces_ = kZeroPoly;  // what was tested last, cut at the bounds of all its sums
 };
 

@@ -1,4 +1,4 @@
-// Rules clear-denominators and expand-short.
+// Rules clear-denominators, clear-sums and expand-short.
 #include <algorithm>
 
 #include "solver/rewriter.h"
@@ -64,6 +64,30 @@ PolyId ZeroTest::ClearDenominators(PolyId p) {
     if (p == kZeroPoly) return p;
   }
   return p;
+}
+
+// Multiplies by powers of sums until none has a negative exponent at the top. Each is nonzero by a
+// recorded premise or by its sign, so the product is zero exactly when p is. No term becomes two.
+PolyId ZeroTest::ClearSums(PolyId p) {
+  std::map<AtomId, Exponent> least;  // of sums in the denominator
+  for (const Term& t : arena_.poly(p).terms) {
+    for (const Factor& f : arena_.mono(t.mono).factors) {
+      if (f.exponent.num >= 0 || arena_.atom(f.atom).kind != AtomKind::kSum) continue;
+      Exponent& of_sum = least.try_emplace(f.atom, f.exponent).first->second;
+      if ((f.exponent + Exponent{-of_sum.num, of_sum.den}).num < 0) of_sum = f.exponent;
+    }
+  }
+  if (least.empty()) return p;
+  const Terms terms = arena_.poly(p).terms;
+  std::vector<PolyId> products;
+  for (const Term& t : terms) {
+    Factors factors = arena_.mono(t.mono).factors;
+    for (const auto& [sum, exponent] : least) {
+      factors.push_back({sum, Exponent{-exponent.num, exponent.den}});
+    }
+    products.push_back(arena_.ProductOf(std::move(factors), t.coefficient));
+  }
+  return Total(std::move(products));
 }
 
 // `size` times the number of points of the atom's box, which may be any number; at most 2^20.

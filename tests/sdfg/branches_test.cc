@@ -75,6 +75,8 @@ class Reference {
         return static_cast<double>(n.value);
       case Op::kReal:
         return n.real.ToDouble();
+      case Op::kNegInf:
+        return -INFINITY;
       case Op::kAdd:
       case Op::kIntAdd:
         return both([](double a, double b) { return a + b; });
@@ -243,6 +245,20 @@ IndexFunction DerivativeOf(const IndexFunction& function) {
   const auto derivative = Differentiate(function, {0}, {0});
   EXPECT_TRUE(derivative.ok()) << derivative.status();
   return derivative.ok() ? *derivative : IndexFunction();
+}
+
+// Masks of both operands at some places, of one at others, and of none.
+TEST(Branches, MinusInfinityIsLessThanEveryNumberAndEqualToItself) {
+  const std::string x = "where(vn == 0 or vn == 1, -inf, vx)",
+                    y = "where(vn < 1 or vn > 2, -inf, vy)";
+  for (const char* compare : {"<", "<=", ">", ">=", "==", "!="}) {
+    const std::string body = "where(" + x + " " + compare + " " + y + ", vx, vy + 3)";
+    const Outcome outcome = Check(Declared(body));
+    EXPECT_EQ(outcome.defined, kColumns) << body;
+    EXPECT_TRUE(outcome.premises.empty()) << body;
+    EXPECT_NE(outcome.value,
+              Check(Declared("where(vx " + std::string(compare) + " vy, vx, vy + 3)")).value);
+  }
 }
 
 TEST(Branches, WhatItsConditionMakesDefinedHasNoPremise) {

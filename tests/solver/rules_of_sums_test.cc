@@ -177,6 +177,78 @@ TEST_F(Rule, ClearDenominators) {
   EXPECT_TRUE(Recorded(PremiseKind::kNonZero, a));
 }
 
+// Two blocks of a row's denominator, longer than what is written out: 1 / b - a / (b c) = 1 / c for
+// c = a + b, as softmax's blocks are merged.
+TEST_F(Rule, ClearSums) {
+  const auto block = [&](int64_t lo, int64_t hi) {
+    return Sum(lo, hi, [&](const Affine& v) { return P(v); });
+  };
+  const PolyId a = block(0, 10), b = block(10, 20), c = block(0, 20);
+  const auto merged = [&](PolyId of_a, PolyId all) {
+    return Minus(Power(b, -1), Times(of_a, Times(Power(b, -1), Power(all, -1))));
+  };
+  EXPECT_TRUE(Zero(Minus(merged(a, c), Power(c, -1))));
+  EXPECT_TRUE(Zero(Minus(Power(merged(a, c), 2), Power(c, -2))));
+  EXPECT_FALSE(Zero(Minus(merged(a, c), Power(a, -1))));
+  EXPECT_FALSE(Zero(Minus(merged(block(0, 9), c), Power(c, -1))));
+  EXPECT_FALSE(Zero(Minus(merged(a, block(0, 19)), Power(c, -1))));
+  EXPECT_FALSE(Zero(Minus(Power(merged(a, c), 2), Power(c, -1))));
+  // A sum that may be 0 was recorded not to be.
+  const PolyId any = Sum(0, 20, [&](const Affine& v) { return X(v); });
+  EXPECT_TRUE(Zero(
+      Minus(Times(Power(any, -1), Plus(any, Y())), Plus(Number(1), Times(Power(any, -1), Y())))));
+  EXPECT_TRUE(Recorded(PremiseKind::kNonZero, any));
+}
+
+// The same in each row of a matrix that is added up. Rows are joined where all have the same
+// summands, and nowhere else.
+TEST_F(Rule, Bodies) {
+  const auto block = [&](const Affine& row, int64_t lo, int64_t hi) {
+    return Sum(lo, hi, [&](const Affine& v) { return arena_.Element(kPositive, {row, v}); });
+  };
+  const auto rows = [&](int64_t lo, int64_t hi, const auto& body) { return Sum(lo, hi, body); };
+  const auto merged = [&](const Affine& row) {
+    const PolyId a = block(row, 0, 10), b = block(row, 10, 20), c = block(row, 0, 20);
+    return Times(X(row), Minus(Power(b, -1), Times(a, Times(Power(b, -1), Power(c, -1)))));
+  };
+  const auto whole = [&](const Affine& row) { return Times(X(row), Power(block(row, 0, 20), -1)); };
+  const auto wrong = [&](const Affine& row) { return Times(X(row), Power(block(row, 0, 10), -1)); };
+  EXPECT_TRUE(Zero(Minus(rows(0, 30, merged), rows(0, 30, whole))));
+  EXPECT_TRUE(Zero(Minus(rows(0, 30, merged), Plus(rows(0, 7, whole), rows(7, 30, whole)))));
+  EXPECT_FALSE(Zero(Minus(rows(0, 30, merged), rows(0, 29, whole))));
+  EXPECT_FALSE(Zero(Minus(rows(0, 30, merged), Plus(rows(0, 7, whole), rows(8, 30, whole)))));
+  EXPECT_FALSE(Zero(Minus(rows(0, 30, merged), Plus(rows(0, 8, whole), rows(7, 30, whole)))));
+  EXPECT_FALSE(Zero(Minus(rows(0, 30, merged), rows(0, 30, wrong))));
+  EXPECT_FALSE(Zero(Minus(rows(0, 15, merged), rows(15, 30, whole))));
+  // Zero in every row but one.
+  const auto but_one = [&](const Affine& row) {
+    return Times(Minus(Number(1), arena_.Delta(row - Affine(3))), whole(row));
+  };
+  EXPECT_FALSE(Zero(Minus(rows(0, 30, merged), rows(0, 30, but_one))));
+  // What stands beside a sum counts.
+  EXPECT_TRUE(Zero(Times(Y(), Minus(rows(0, 30, merged), rows(0, 30, whole)))));
+  EXPECT_FALSE(Zero(Minus(Times(Y(), rows(0, 30, merged)), rows(0, 30, whole))));
+}
+
+// Rows and columns that a denominator depends on are told apart by where they stand, and a number
+// of rows that is a number of columns does not exchange them.
+TEST_F(Rule, BodiesOfRowsAndColumns) {
+  const auto sum = [&](bool whole, bool exchanged) {
+    const BoundVariable i = Variable(0, 20), j = Variable(0, 20);
+    const auto block = [&](int64_t lo, int64_t hi) {
+      return Sum(lo, hi, [&](const Affine& v) {
+        return arena_.Element(kPositive, {At(exchanged ? j : i), At(exchanged ? i : j), v});
+      });
+    };
+    const PolyId a = block(0, 10), b = block(10, 20), c = block(0, 20);
+    const PolyId share =
+        whole ? Power(c, -1) : Minus(Power(b, -1), Times(a, Times(Power(b, -1), Power(c, -1))));
+    return arena_.SumOver({i, j}, Times(Times(X(At(i)), Y(At(j))), share));
+  };
+  EXPECT_TRUE(Zero(Minus(sum(false, false), sum(true, false))));
+  EXPECT_FALSE(Zero(Minus(sum(false, false), sum(true, true))));
+}
+
 TEST_F(Rule, Cut) {
   const Affine q = Free(4, 6);
   const auto masked = [&](int64_t lo, int64_t hi) {

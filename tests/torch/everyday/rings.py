@@ -5,7 +5,7 @@ from planproof.torch import reduced, shard
 from torch import nn
 from torch.nn import functional
 
-from .catalog import program
+from .catalog import PROGRAMS, program
 from .patterns import CP2, CP4, average_gradients, iteration
 
 
@@ -56,8 +56,13 @@ def by_sum_of_exponentials(out, lse, block, block_lse):
     return (torch.exp(lse) * out + torch.exp(block_lse) * block) / (torch.exp(lse) + torch.exp(block_lse)), new
 
 
-def block_of(q, k, v):
-    scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
+def scores_of(q, k, turn, fault):
+    """With the fault those of blocks that were received are not scaled."""
+    scores = q @ k.transpose(-2, -1)
+    return scores if fault == "scales" and turn else scores * q.shape[-1] ** -0.5
+
+
+def block_of(scores, v):
     lse = torch.logsumexp(scores, -1, keepdim=True)
     return torch.exp(scores - lse) @ v, lse
 
@@ -66,10 +71,12 @@ def merged(q, k, v, form, fault):
     """Attention to the keys of all ranks, block by block."""
     ranks = dist.get_world_size()
     out = lse = None
-    for turn in range(ranks):
-        block, block_lse = block_of(q, k, v)
+    for turn in range(ranks - (fault == "skips")):
+        block, block_lse = block_of(scores_of(q, k, turn, fault), v)
         if out is None:
             out, lse = block, block_lse
+        elif fault == "exchanges":
+            out, lse = form(block, lse, out, block_lse)
         elif fault == "averages":
             out, lse = (out + block) / 2, torch.logaddexp(lse, block_lse)
         elif fault == "keeps":
@@ -82,16 +89,16 @@ def merged(q, k, v, form, fault):
 
 
 def by_running_maximum(q, k, v, _, fault):
-    """Flash attention's: sums are rescaled when a block has a larger score, and divided at the end. With the fault they are not rescaled."""
+    """Flash attention's: sums are rescaled when a block has a larger score, and divided at the end. With a fault the output is not."""
     ranks = dist.get_world_size()
     largest = torch.full((*q.shape[:-1], 1), float("-inf"))
     total, out = torch.zeros_like(largest), torch.zeros_like(q)
-    for turn in range(ranks):
-        scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
+    for turn in range(ranks - (fault == "skips")):
+        scores = scores_of(q, k, turn, fault)
         now = torch.maximum(largest, scores.amax(-1, keepdim=True))
         weights, scale = torch.exp(scores - now), torch.exp(largest - now)
         total = total * scale + weights.sum(-1, keepdim=True)
-        out = out * (1 if fault else scale) + weights @ v
+        out = out * (1 if fault in ("rescale", "exchanges") else scale) + weights @ v
         largest = now
         if turn + 1 < ranks:
             k, v = Passes.apply(torch.stack([k, v])).unbind()
@@ -129,3 +136,16 @@ def ring(mesh, form=None, way=merged, fault=None):
         return {"loss": loss.detach() if mesh is None else reduced(loss.detach(), "avg")}
 
     return iteration(model, inputs, outputs_of, after=mesh and (lambda: average_gradients(model.parameters(), ranks)))
+
+
+#: Each form with the weights of two blocks exchanged (of the running maximum: the output not rescaled), the last block left out, and
+#: the scores of received blocks not scaled.
+for name, how in (("sigmoid", dict(form=by_sigmoid)), ("log_sigmoid", dict(form=by_log_sigmoid)), ("softplus", dict(form=by_softplus)),
+                  ("log1p", dict(form=by_log1p)), ("sum_of_exponentials", dict(form=by_sum_of_exponentials)),
+                  ("running_maximum", dict(way=by_running_maximum))):
+    for fault in ("exchanges", "skips", "scales"):
+        program(CP2, f"ring_{name}_{fault}_cp2_fault", right=False, fault=fault, **how)(ring)
+    if f"ring_{name}_cp2" not in PROGRAMS:
+        program(CP2, f"ring_{name}_cp2", **how)(ring)
+    if f"ring_{name}_cp4" not in PROGRAMS:
+        program(CP4, f"ring_{name}_cp4", **how)(ring)
