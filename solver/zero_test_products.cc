@@ -10,6 +10,8 @@ namespace {
 constexpr int64_t kExpandLength = 8;
 constexpr int64_t kMaxExpanded = 512;
 constexpr int64_t kMaxCleared = 1024;  // terms after denominators are cleared
+// Terms and sums of which the sums in denominators are cleared.
+constexpr size_t kMaxSumQuotients = 128, kMaxSumsCleared = 6;
 
 }  // namespace
 
@@ -67,8 +69,10 @@ PolyId ZeroTest::ClearDenominators(PolyId p) {
 }
 
 // Multiplies by powers of sums until none has a negative exponent at the top. Each is nonzero by a
-// recorded premise or by its sign, so the product is zero exactly when p is. No term becomes two.
+// recorded premise or by its sign, so the product is zero exactly when p is. No term becomes two,
+// but what was multiplied is cut next: of more terms and sums p stays as it is.
 PolyId ZeroTest::ClearSums(PolyId p) {
+  if (arena_.poly(p).terms.size() > kMaxSumQuotients) return p;
   std::map<AtomId, Exponent> least;  // of sums in the denominator
   for (const Term& t : arena_.poly(p).terms) {
     for (const Factor& f : arena_.mono(t.mono).factors) {
@@ -77,7 +81,7 @@ PolyId ZeroTest::ClearSums(PolyId p) {
       if ((f.exponent + Exponent{-of_sum.num, of_sum.den}).num < 0) of_sum = f.exponent;
     }
   }
-  if (least.empty()) return p;
+  if (least.empty() || least.size() > kMaxSumsCleared) return p;
   const Terms terms = arena_.poly(p).terms;
   std::vector<PolyId> products;
   for (const Term& t : terms) {

@@ -193,6 +193,19 @@ TEST_F(Rule, ClearSums) {
   EXPECT_FALSE(Zero(Minus(merged(block(0, 9), c), Power(c, -1))));
   EXPECT_FALSE(Zero(Minus(merged(a, block(0, 19)), Power(c, -1))));
   EXPECT_FALSE(Zero(Minus(Power(merged(a, c), 2), Power(c, -1))));
+  // Beside four other denominators, and in 42 such differences at once; no more.
+  const auto beside = [&](int64_t others, int64_t differences) {
+    PolyId all = kZeroPoly, product = Number(1);
+    for (int64_t k = 0; k < others; ++k)
+      product = Times(product, Power(block(30 + 20 * k, 45 + 20 * k), -1));
+    for (int64_t k = 0; k < differences; ++k)
+      all = Plus(all, Times(Y(k), Times(product, Minus(merged(a, c), Power(c, -1)))));
+    return Zero(all);
+  };
+  EXPECT_TRUE(beside(4, 1));
+  EXPECT_FALSE(beside(5, 1));
+  EXPECT_TRUE(beside(0, 42));
+  EXPECT_FALSE(beside(0, 43));
   // A sum that may be 0 was recorded not to be.
   const PolyId any = Sum(0, 20, [&](const Affine& v) { return X(v); });
   EXPECT_TRUE(Zero(
@@ -228,11 +241,8 @@ TEST_F(Rule, Bodies) {
   // What stands beside a sum counts.
   EXPECT_TRUE(Zero(Times(Y(), Minus(rows(0, 30, merged), rows(0, 30, whole)))));
   EXPECT_FALSE(Zero(Minus(Times(Y(), rows(0, 30, merged)), rows(0, 30, whole))));
-}
-
-// Rows and columns that a denominator depends on are told apart by where they stand, and a number
-// of rows that is a number of columns does not exchange them.
-TEST_F(Rule, BodiesOfRowsAndColumns) {
+  // Rows and columns that a denominator depends on are told apart by where they stand, and a number
+  // of rows that is a number of columns does not exchange them.
   const auto sum = [&](bool whole, bool exchanged) {
     const BoundVariable i = Variable(0, 20), j = Variable(0, 20);
     const auto block = [&](int64_t lo, int64_t hi) {
