@@ -62,12 +62,7 @@ class Inference {
         patterns_(stages::IntegerPatterns(problem.parallel)),
         cone_(stages::ConeOfRequired(problem)),
         only_added_up_(OnlyAddedUp(problem.parallel, cone_)),
-        looked_for_(problem.parallel.tensors.size(), false) {
-    for (const lineage::RequiredRelation& required : problem_.required) {
-      if (required.lineage.kind == LineageKind::kFull)
-        required_.emplace(required.parallel, &required.lineage);
-    }
-  }
+        looked_for_(problem.parallel.tensors.size(), false) {}
 
   stages::InferredRelations Run() {
     std::vector<TensorId> looked_at;
@@ -83,7 +78,6 @@ class Inference {
         } else {
           RelateOrWhatItAddsUp(t);
         }
-        if (!frontier_.Related(t)) RelateAsRequired(t);
       }
     }
     result_.tensors = static_cast<int64_t>(looked_at.size());
@@ -96,15 +90,6 @@ class Inference {
  private:
   bool Stopped() const { return stop_ != nullptr && stop_->requested; }
   bool MayRelate(TensorId t) const { return skip_.find(t) == skip_.end() && !patterns_[t]; }
-
-  // What is required of a tensor is claimed in any case: what is computed from it is found from
-  // that.
-  void RelateAsRequired(TensorId t) {
-    const auto found = required_.find(t);
-    if (found == required_.end()) return;
-    Add(t, found->second->logical, 1, found->second->map);
-    matcher_.ForgetValues();
-  }
 
   // A sum that is not found by its definition may be once what it adds up is.
   void RelateOrWhatItAddsUp(TensorId t) {
@@ -251,8 +236,7 @@ class Inference {
   const std::vector<bool> patterns_;  // by parallel tensor
   const stages::Cone cone_;
   const std::vector<bool> only_added_up_;  // by parallel tensor
-  std::unordered_map<TensorId, const Lineage*> required_;
-  std::vector<bool> looked_for_;  // of these: with the usual effort, too
+  std::vector<bool> looked_for_;           // of these: with the usual effort, too
   int64_t long_left_ = kMaxOperatorsInAll;
   std::unordered_map<std::string, Findings> known_;
   std::vector<TensorId> keyed_values_;  // whose keys are known

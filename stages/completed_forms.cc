@@ -137,6 +137,13 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
     if (Answers(result, options)) return result;
   }
   if (forms.empty()) return Decide(problem, context, effort, std::move(known));
+  if (!differs) {
+    const std::vector<InferredRelation> required = RequiredRelations(forms[0]);
+    if (!required.empty()) {
+      result = Decide(WithRelations(forms[0], required), quick, Effort::kProofs, known_of[0]);
+      if (Answers(result, options)) return result;
+    }
+  }
   const lineage::Problem& related = forms.back();
   known.inference = known_of[forms.size() - 1].inference;
   std::optional<lineage::Problem> without_guesses;

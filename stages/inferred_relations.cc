@@ -95,6 +95,25 @@ lineage::Problem WithRelations(const lineage::Problem& problem,
   return completed;
 }
 
+std::vector<InferredRelation> RequiredRelations(const lineage::Problem& problem) {
+  std::vector<bool> read(problem.parallel.tensors.size(), false);
+  for (const sdfg::Operator& op : problem.parallel.operators) {
+    for (const TensorId input : op.inputs) {
+      if (input != kNone) read[input] = true;
+    }
+  }
+  std::vector<InferredRelation> relations;
+  for (const lineage::RequiredRelation& required : problem.required) {
+    const TensorId t = required.parallel;
+    if (!read[t] || required.lineage.kind != LineageKind::kFull ||
+        problem.lineage[t].kind == LineageKind::kFull) {
+      continue;
+    }
+    relations.push_back({t, required.lineage.logical, 1, required.lineage.map});
+  }
+  return relations;
+}
+
 int64_t CountInferred(const lineage::Problem& problem) {
   return std::count_if(problem.lineage.begin(), problem.lineage.end(), [](const Lineage& l) {
     return l.kind == LineageKind::kFull && l.provenance == lineage::Provenance::kInferred;

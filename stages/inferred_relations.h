@@ -33,6 +33,10 @@ struct InferredRelations {
 lineage::Problem WithRelations(const lineage::Problem& problem,
                                const std::vector<InferredRelation>& relations);
 
+// What is required of tensors that have no full lineage and that an operator reads, as relations:
+// it is claimed in any case, and what is computed from such a tensor may be shown from it.
+std::vector<InferredRelation> RequiredRelations(const lineage::Problem& problem);
+
 // Lineages of provenance kInferred.
 int64_t CountInferred(const lineage::Problem& problem);
 

@@ -142,37 +142,5 @@ TEST(RelationInferenceTest, SummandsAreLookedForWhereTheirSumIsNotFound) {
   }
 }
 
-// The plan's y is not the model's, or it is in a way that nobody sees: z is computed from it all
-// the same.
-std::string PlanWithRequiredBetween(const std::string& function) {
-  return R"({"planproof": 1,
-    "specification": {"inputs": {"x": [4]},
-      "operators": [{"op": "sin", "in": "x", "out": "y"}, {"op": "exp", "in": "y", "out": "z"}],
-      "outputs": {"y": {}, "z": {}}},
-    "plan": {"mesh": {}, "programs": [{"inputs": {"x": {}}, "operators": [
-      {"op": ")" +
-         function + R"(", "in": "x", "out": "y"}, {"op": "exp", "in": "y", "out": "z"}]}]}})";
-}
-
-TEST(RelationInferenceTest, WhatIsRequiredIsTakenForGrantedWhereNothingElseIsFound) {
-  const RelationInference inference;
-  for (const std::string function : {"sin", "cos"}) {
-    const auto file = plan::ParsePlanFile(PlanWithRequiredBetween(function), "plan.json");
-    ASSERT_TRUE(file.ok()) << file.status();
-    auto problem =
-        plan::BuildProblemFromFiles({{"plan.json", *file}}, sdfg::OperatorLibrary::BuiltIn());
-    ASSERT_TRUE(problem.ok()) << problem.status();
-    DiscardLineage(&*problem);
-    const stages::InferredRelations inferred = inference.Infer(*problem, nullptr);
-    EXPECT_EQ(inferred.relations.size(), 2u) << function;
-    EXPECT_TRUE(inferred.unrelated.empty()) << function;
-    // It is claimed like any other, and so is z where that claim fails.
-    const stages::Result result = VerifyWithout(*problem, &inference);
-    EXPECT_EQ(result.verdict,
-              function == "sin" ? stages::Verdict::kProved : stages::Verdict::kRefuted);
-    EXPECT_EQ(result.stages.proved, function == "sin" ? 2 : 0);
-  }
-}
-
 }  // namespace
 }  // namespace planproof::inference

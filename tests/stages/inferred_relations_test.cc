@@ -103,6 +103,40 @@ TEST(WithRelations, WhatTheProblemCannotHaveIsPassedOver) {
   }
 }
 
+TEST(RequiredRelations, AreThoseOfUnrelatedTensorsThatAreRead) {
+  lineage::Problem problem = Exponential();
+  EXPECT_TRUE(RequiredRelations(problem).empty());  // nothing reads z
+  const lineage::Lineage own = {
+      .kind = LineageKind::kFull, .logical = kNegated, .map = AtConstant(0)};
+  problem.required.push_back({kNegated, own, "y"});
+  const std::vector<InferredRelation> expected = {{kNegated, kNegated, 1, AtConstant(0)}};
+  EXPECT_EQ(RequiredRelations(problem), expected);
+  lineage::Problem stated = problem;
+  stated.lineage[kNegated] = own;
+  EXPECT_TRUE(RequiredRelations(stated).empty());
+  problem.required[1].lineage.kind = LineageKind::kPartialSum;
+  EXPECT_TRUE(RequiredRelations(problem).empty());
+}
+
+// It is claimed like any other: where y is not the model's, what is computed from it proves
+// nothing.
+TEST(RequiredRelations, AreNotBelieved) {
+  for (const bool right : {true, false}) {
+    lineage::Problem problem = Exponential();
+    if (!right) {
+      problem.parallel.operators[0].function =
+          problem.parallel.Intern(*sdfg::OperatorLibrary::BuiltIn().Instantiate(
+              "abs", {{.shape = {kElements}, .dtype = DType::kFloat32}}, {}));
+    }
+    problem.required.push_back(
+        {kNegated, {.kind = LineageKind::kFull, .logical = kNegated, .map = AtConstant(0)}, "y"});
+    VerifyOptions options;
+    options.jobs = 1;
+    const Result result = Verify(WithRelations(problem, RequiredRelations(problem)), options);
+    EXPECT_EQ(result.verdict, right ? Verdict::kProved : Verdict::kRefuted);
+  }
+}
+
 TEST(WithRelations, WhatIsStatedStays) {
   lineage::Problem problem = Exponential();
   problem.lineage[kNegated] = {
