@@ -109,8 +109,10 @@ def big_plans():
 
 PROGRAMS = {"primitive": "transformer blocks in primitive operators, forward and backward, dp 2, tp 4, no lineage",
             "megatron_four_layers": "GPT of Megatron-core, recorded, tp 2",
-            "megatron_pp2_four_layers": "the same, pipeline of 2 stages", "megatron_pp4": "the same, pipeline of 4 stages",
-            "hf_llama_fsdp2_reshard_True": "Llama of transformers under FSDP2, recorded"}
+            "megatron_pp2_four_layers": "the same, pipeline of 2 stages",
+            "megatron_pp2_interleaved": "the same, 2 stages on each of 2 ranks, interleaved", "megatron_pp4": "the same, pipeline of 4 stages",
+            "hf_llama_fsdp2_reshard_True": "Llama of transformers under FSDP2, recorded",
+            "plain_tp2_six_layers": "transformer of plain torch, tensor parallel, recorded"}
 
 
 def by_layers():
