@@ -9,9 +9,9 @@
 namespace planproof::solver {
 namespace {
 
-// Sums within the bodies of sums, and no deeper.
-constexpr int kMaxDepth = 2;
-constexpr size_t kMaxCells = 64;  // into which the boxes of sums are cut
+// Bodies within bodies, and no deeper.
+constexpr int kMaxBodiesWithinBodies = 2;
+constexpr size_t kMaxBoxesOfBodies = 64;  // into which the boxes of sums are cut
 
 bool IsDenominator(const Arena& arena, const Factor& factor) {
   const AtomKind kind = arena.atom(factor.atom).kind;
@@ -87,7 +87,7 @@ std::vector<uint32_t> ZeroTest::DividingInOrder(AtomId id) const {
 // their denominators depend on: the normal form does not join them. Sums over other boxes are cut
 // where one begins or ends.
 bool ZeroTest::BodiesAreZero(PolyId p) {
-  if (depth_ >= kMaxDepth || arena_.exhausted()) return false;
+  if (depth_ >= kMaxBodiesWithinBodies || arena_.exhausted()) return false;
   const Terms terms = arena_.poly(p).terms;
   std::vector<std::vector<int64_t>> cuts;  // by dimension
   for (const Term& term : terms) {
@@ -106,7 +106,7 @@ bool ZeroTest::BodiesAreZero(PolyId p) {
     std::sort(at.begin(), at.end());
     at.erase(std::unique(at.begin(), at.end()), at.end());
     cells *= at.size() - 1;
-    if (cells > kMaxCells) return false;
+    if (cells > kMaxBoxesOfBodies) return false;
   }
   const size_t met = arena_.premises().size();
   bool zero = true;
