@@ -206,6 +206,17 @@ TEST_F(Rule, ClearSums) {
   EXPECT_FALSE(beside(5, 1));
   EXPECT_TRUE(beside(0, 42));
   EXPECT_FALSE(beside(0, 43));
+  // What is chosen where a denominator is 0 is no part of what is multiplied away.
+  const auto x = [&](const Affine& v) { return X(v); };
+  const PolyId row = Sum(0, 20, x), rest = Sum(10, 20, x);
+  const PolyId none = arena_.RealZero(row);
+  const auto where = [&](PolyId otherwise, int64_t number) {
+    return Plus(Times(Not(none), otherwise), Times(none, Number(number)));
+  };
+  const PolyId joined =
+      Minus(Power(rest, -1), Times(Sum(0, 10, x), Times(Power(rest, -1), Power(row, -1))));
+  EXPECT_TRUE(Zero(Minus(where(joined, 7), where(Power(row, -1), 7))));
+  EXPECT_FALSE(Zero(Minus(where(joined, 7), where(Power(row, -1), 8))));
   // A sum that may be 0 was recorded not to be.
   const PolyId any = Sum(0, 20, [&](const Affine& v) { return X(v); });
   EXPECT_TRUE(Zero(
