@@ -297,14 +297,38 @@ bool FunctionEvaluation::NotMasked(ExprId id, PolyId* out) {
   return true;
 }
 
-PolyId FunctionEvaluation::Unmasked(const MaskedValue& v) {
-  return arena_.Sub(arena_.One(), v.masked);
+// Whether the expression is a number whatever its operands are, and not by a premise.
+bool FunctionEvaluation::IsNumber(ExprId id) {
+  std::vector<ExprId> work = {id};
+  while (!work.empty()) {
+    const Node& n = f_.nodes[work.back()];
+    work.pop_back();
+    if (n.op == Op::kNegInf) return false;
+    if (n.op == Op::kElement && e_.policy_.MayBeInfinite({graph_, op_.inputs[n.input]}))
+      return false;
+    work.insert(work.end(), n.args.begin(), n.args.end());
+  }
+  return true;
 }
 
-// [a < b] of extended reals: minus infinity is less than every number, and not less than itself.
+// The operands of a comparison. -infinity is compared where it stands beside a number, or beside
+// itself: not with what is -infinity at some places, and not with what a premise, that a row is not
+// masked as a whole, takes for a number.
+bool FunctionEvaluation::Comparable(ExprId a, ExprId b, MaskedValue* of_a, MaskedValue* of_b) {
+  if (!Real(a, of_a) || !Real(b, of_b)) return false;
+  const PolyId one = arena_.One();
+  if (of_a->masked == kZeroPoly && of_b->masked == kZeroPoly) return true;
+  const bool holds = (of_a->masked == one && (of_b->masked == one || IsNumber(b))) ||
+                     (of_b->masked == one && IsNumber(a));
+  if (!holds) e_.Fail(absl::StrCat("operator ", op_.name, ": -infinity outside max and exp"));
+  return holds;
+}
+
+// [a < b]: minus infinity is less than every number, and not less than itself.
 PolyId FunctionEvaluation::Less(const MaskedValue& a, const MaskedValue& b) {
-  const PolyId of_numbers = arena_.RealPositive(arena_.Sub(b.value, a.value));
-  return arena_.Mul(Unmasked(b), arena_.Add(a.masked, arena_.Mul(Unmasked(a), of_numbers)));
+  if (b.masked != kZeroPoly) return kZeroPoly;
+  if (a.masked != kZeroPoly) return arena_.One();
+  return arena_.RealPositive(arena_.Sub(b.value, a.value));
 }
 
 // A condition that matters only where another one holds.
@@ -331,15 +355,15 @@ bool FunctionEvaluation::Condition(ExprId id, PolyId* out) {
     case Op::kRealLessEq:
     case Op::kRealEq: {
       MaskedValue a, b;
-      if (!Real(n.args[0], &a) || !Real(n.args[1], &b)) return false;
+      if (!Comparable(n.args[0], n.args[1], &a, &b)) return false;
       if (n.op == Op::kRealLess) {
         *out = Less(a, b);
       } else if (n.op == Op::kRealLessEq) {
         *out = arena_.Sub(arena_.One(), Less(b, a));
       } else {
-        *out = arena_.Add(arena_.Mul(a.masked, b.masked),
-                          arena_.Mul(arena_.Mul(Unmasked(a), Unmasked(b)),
-                                     arena_.RealZero(arena_.Sub(a.value, b.value))));
+        *out = a.masked != b.masked    ? kZeroPoly
+               : a.masked != kZeroPoly ? arena_.One()
+                                       : arena_.RealZero(arena_.Sub(a.value, b.value));
       }
       return true;
     }

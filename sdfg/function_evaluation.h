@@ -59,7 +59,8 @@ class FunctionEvaluation {
   bool Condition(ExprId id, solver::PolyId* out);
   bool ConditionWhere(solver::PolyId guard, ExprId id, solver::PolyId* out);
   bool NotMasked(ExprId id, solver::PolyId* out);
-  solver::PolyId Unmasked(const MaskedValue& v);
+  bool IsNumber(ExprId id);
+  bool Comparable(ExprId a, ExprId b, MaskedValue* of_a, MaskedValue* of_b);
   solver::PolyId Less(const MaskedValue& a, const MaskedValue& b);
   bool InputIndices(const Node& node, size_t first, TensorRef* tensor, Indices* out);
   // Whether the enclosing selections hold: the product of their conditions.

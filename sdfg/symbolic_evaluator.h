@@ -59,6 +59,9 @@ class RepresentationPolicy {
  public:
   virtual ~RepresentationPolicy() = default;
   virtual Representation Of(TensorRef tensor) = 0;
+  // Whether an element of the tensor may be -infinity, or be computed from one that is, other than
+  // by exponentials: also where a maximum hides it, by a premise.
+  virtual bool MayBeInfinite(TensorRef /*tensor*/) { return true; }
   // Who meets the premises of the tensor's definition.
   virtual solver::PremiseSource SourceOf(TensorRef /*tensor*/) const { return {}; }
 };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "sdfg/infinite_values.h"
 #include "sdfg/operator_library.h"
+#include "stages/cone.h"
 
 namespace planproof::stages {
 
@@ -71,11 +73,14 @@ Relations::Relations(const lineage::Problem& problem)
   }
   state_.assign(problem.parallel.tensors.size(), RelationState::kNone);
   std::vector<bool> meant(logical, false);
+  // What nothing required is computed from is not claimed, and so is not known to be a number.
+  const Cone cone = ConeOfRequired(problem);
   for (size_t t = 0; t < state_.size(); ++t) {
     if (problem.lineage[t].kind != lineage::LineageKind::kFull) continue;
-    state_[t] = problem.parallel.tensors[t].producer == kNone ? RelationState::kGiven
-                                                              : RelationState::kAssumed;
-    meant[problem.lineage[t].logical] = true;
+    const bool given = problem.parallel.tensors[t].producer == kNone;
+    state_[t] = given ? RelationState::kGiven : RelationState::kAssumed;
+    meant[problem.lineage[t].logical] =
+        meant[problem.lineage[t].logical] || given || cone.tensors[t];
   }
   // What is said to be a multiple of a tensor is written in terms of that tensor.
   for (size_t t = 0; t < logical; ++t) {
@@ -108,6 +113,14 @@ bool Relations::MayBeMasked(const sdfg::Operator& op, sdfg::ExprId body) const {
     work.insert(work.end(), n.args.begin(), n.args.end());
   }
   return false;
+}
+
+bool Relations::MayBeInfinite(sdfg::TensorRef tensor) {
+  const bool parallel = tensor.graph == kParallel;
+  std::vector<bool>& infinite = parallel ? infinite_parallel_ : infinite_logical_;
+  if (infinite.empty())
+    infinite = sdfg::MayBeInfinite(parallel ? problem_.parallel : problem_.logical);
+  return infinite[tensor.tensor];
 }
 
 bool Relations::MayBeZero(sdfg::TensorId logical) const {

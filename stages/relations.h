@@ -47,6 +47,7 @@ class Relations : public sdfg::RepresentationPolicy {
   sdfg::Representation Of(sdfg::TensorRef tensor) override;
   // Granted are the premises of logical operators on which a required output depends: the model has
   // no value where they do not hold. The number is the operator's, by graph.
+  bool MayBeInfinite(sdfg::TensorRef tensor) override;
   solver::PremiseSource SourceOf(sdfg::TensorRef tensor) const override;
   // A required output of the model depends on the tensor.
   bool InModelCone(sdfg::TensorId logical) const { return in_model_cone_[logical]; }
@@ -107,6 +108,7 @@ class Relations : public sdfg::RepresentationPolicy {
   std::vector<bool> inlined_, masked_, unfolded_, positive_, nonnegative_, zero_;
   bool any_zero_ = false;
   std::vector<bool> in_model_cone_;
+  std::vector<bool> infinite_logical_, infinite_parallel_;  // by tensor, once one is asked for
   std::vector<solver::IntRange> int_range_;
   std::vector<sdfg::TensorId> multiple_of_;
   std::map<sdfg::TensorId, std::vector<sdfg::IndexMap>> zero_unless_;

@@ -349,7 +349,8 @@ void AddElementwise(AtenTable* table) {
   table->Declared("logical_not", kAnyForm, "self", "aten_logical_not");
   table->Declared("logical_and", kAnyForm, "self other", "aten_logical_and");
   table->Declared("logical_or", kAnyForm, "self other", "aten_logical_or");
-  table->Declared("isnan isinf", kNew, "self", "aten_not_real");
+  table->Declared("isnan", kNew, "self", "aten_not_real");
+  table->Declared("isinf", kNew, "self", "aten_infinite");
   table->Add("masked_fill", "Scalar Tensor _.Scalar _.Tensor Scalar_out Tensor_out",
              "self mask value", MaskedFill);
   AddForeachOf(table, "addcmul", kAnyForm, "self tensor1 tensor2 value",

@@ -254,7 +254,7 @@ absl::Status Unscale(AtenCall& call) {
     call.Return(std::move(scaled));
     PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId row, AsRow(&call, gradient));
     if (ElementsOf(call.writer().tensor(row).shape) == 0) continue;
-    PLAN_ASSIGN_OR_RETURN(Argument strange, call.One("aten_not_real", {Argument::Of(row)}));
+    PLAN_ASSIGN_OR_RETURN(Argument strange, call.One("aten_infinite", {Argument::Of(row)}));
     const size_t rank = call.writer().tensor(strange.tensor).shape.size();
     PLAN_ASSIGN_OR_RETURN(strange,
                           call.One("aten_any", {strange}, {{"dim", Dimensions({}, rank)}}));

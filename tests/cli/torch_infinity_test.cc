@@ -18,7 +18,8 @@ using frontend::torch::TensorAt;
 using nlohmann::json;
 using testing::StartsWith;
 
-const json kInfinity = {{"float", "inf"}}, kNotANumber = {{"float", "nan"}};
+const json kInfinity = {{"float", "inf"}}, kNotANumber = {{"float", "nan"}},
+           kMinusInfinity = {{"float", "-inf"}};
 
 json Operator(const std::string& op, const std::vector<json>& arguments, int result) {
   return {{"op", op}, {"args", arguments}, {"out", json::array({TensorAt(result)})}};
@@ -122,6 +123,40 @@ TEST(Infinity, IsAboveEveryNumber) {
         Verdict(Copy(), Choice(number, comparison, kNotANumber, holds(unordered, comparison))),
         StartsWith("PROVED"))
         << comparison;
+  }
+}
+
+TEST(Infinity, MinusInfinityIsBelowEveryNumberAndEqualToItself) {
+  const json number = json::array({Operator("aten.clone.default", {TensorAt(0)}, 1)});
+  const json infinite =
+      json::array({Operator("aten.full_like.default", {TensorAt(0), kMinusInfinity}, 1)});
+  const auto holds = [](const std::string& words, const std::string& word) {
+    return words.find(word) != std::string::npos;
+  };
+  for (const char* comparison : kComparisons) {
+    for (const bool x_if_true : {false, true}) {
+      const bool of_number = holds("gt ge ne", comparison) == x_if_true;
+      const bool of_itself = holds("le ge eq", comparison) == x_if_true;
+      EXPECT_THAT(Verdict(Copy(), Choice(number, comparison, kMinusInfinity, x_if_true)),
+                  StartsWith(of_number ? "PROVED" : "UNKNOWN"))
+          << comparison;
+      EXPECT_THAT(Verdict(Copy(), Choice(infinite, comparison, TensorAt(1), x_if_true)),
+                  StartsWith(of_itself ? "PROVED" : "UNKNOWN"))
+          << comparison;
+    }
+  }
+}
+
+// isinf(-inf) is true in PyTorch, and -inf is equal to itself: neither x nor 2 x is proved.
+TEST(Infinity, MinusInfinityIsNoNumber) {
+  for (const bool x_if_true : {false, true}) {
+    const json found = {
+        Operator("aten.full_like.default", {TensorAt(0), kMinusInfinity}, 1),
+        Operator("aten.add.Tensor", {TensorAt(0), TensorAt(0)}, 2),
+        Operator("aten.isinf.default", {TensorAt(1)}, 3),
+        Operator("aten.where.self",
+                 {TensorAt(3), TensorAt(x_if_true ? 0 : 2), TensorAt(x_if_true ? 2 : 0)}, 4)};
+    EXPECT_THAT(Verdict(Copy(), WrittenTrace("found", found, 4, 3)), StartsWith("UNKNOWN"));
   }
 }
 

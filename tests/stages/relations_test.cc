@@ -3,10 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "frontend/plan/read_plan.h"
 #include "sdfg/collectives.h"
+#include "sdfg/operator_library.h"
 #include "stages/claim_table.h"
 #include "stages/proof_search.h"
 #include "stages/static_checks.h"
+#include "stages/verify.h"
 #include "tests/shape_reduction/small_problem.h"
 
 namespace planproof::stages {
@@ -118,6 +124,66 @@ TEST(Residence, AnAttributeCalledRanksSaysNothingAboutDevices) {
   Summed plan;
   plan.sum->attributes = {{"ranks", "0,1"}};
   EXPECT_EQ(CheckResidence(plan.problem.parallel, 9).size(), 1u);
+}
+
+Verdict VerdictOf(const std::string& plan) {
+  const auto file = plan::ParsePlanFile(plan, "plan.json");
+  EXPECT_TRUE(file.ok()) << file.status();
+  if (!file.ok()) return Verdict::kUnknown;
+  const auto problem =
+      plan::BuildProblemFromFiles({{"plan.json", *file}}, sdfg::OperatorLibrary::BuiltIn());
+  EXPECT_TRUE(problem.ok()) << problem.status();
+  VerifyOptions options;
+  options.jobs = 1;
+  return problem.ok() ? Verify(*problem, options).verdict : Verdict::kUnknown;
+}
+
+// The maximum of two masks is -infinity at two places. A tensor that nothing required is computed
+// from is said to be it, and is not claimed: that does not make it a number in the model's choice.
+TEST(Relations, WhatIsNotClaimedIsNotKnownToBeANumber) {
+  const std::string masks = R"json(
+    {"op": "hid", "in": ["x"], "out": "s1"}, {"op": "hid", "in": ["z"], "out": "s2"},
+    {"op": "maximum", "in": ["s1", "s2"], "out": "L"},)json";
+  for (const char* lineage : {"{}", R"json({"L": {}})json"}) {
+    const std::string plan = absl::StrCat(R"json({"planproof": 1,
+      "operators": ["op hid(x[i]) -> y[i] = where(i < 2, -inf, x[i])",
+                    "op pick(m, x) -> y = where(exp(m) > 0, x, 7 * x)",
+                    "op same(x) -> y = x * 1"],
+      "specification": {"inputs": {"x": [4], "z": [4]}, "outputs": {"y": {}}, "operators": [)json",
+                                          masks, R"json(
+        {"op": "pick", "in": ["L", "x"], "out": "y"}]},
+      "plan": {"mesh": {}, "programs": [{"inputs": {"x": {}, "z": {}}, "operators": [)json",
+                                          masks, R"json(
+        {"op": "same", "in": ["x"], "out": "y"}], "lineage": )json",
+                                          lineage, "}]}}");
+    EXPECT_NE(VerdictOf(plan), Verdict::kProved) << lineage;
+  }
+}
+
+// A row that is masked as a whole has a maximum of -infinity, which the model asks for: that rows
+// are not is a premise, and does not answer it.
+TEST(Relations, APremiseDoesNotSayThatAMaximumIsANumber) {
+  const auto program = [](const char* number) {
+    return absl::StrCat(R"json(
+      {"op": "masked", "in": ["c", "x"], "out": "s"}, {"op": "top", "in": "s", "out": "m"},
+      {"op": "least", "in": "m", "out": "n"},
+      {"op": "fix", "in": ["m", "n"], "out": "y", "attrs": {"v": )json",
+                        number, "}}");
+  };
+  for (const char* condition : {"m == n", "m <= n", "not (n < m)"}) {
+    const std::string plan = absl::StrCat(R"json({"planproof": 1, "operators": [
+          "op masked(c, x) ties none -> y = where(c > 0, x, -inf)",
+          "op least(x) ties none -> y: like x = where(0 < 1, -inf, x)",
+          "op top(x[a, j]) ties none -> m[a] = max(j: x[a, j])",
+          "op fix(m, n) {v: real = 0} ties none -> y = where()json",
+                                          condition, R"json(, v, m)"],
+        "specification": {"inputs": {"x": [4, 6], "c": [4, 6]}, "outputs": {"y": {}},
+          "operators": [)json",
+                                          program("0"), R"json(]},
+        "plan": {"mesh": {}, "programs": [{"inputs": {"x": {}, "c": {}}, "operators": [)json",
+                                          program("7"), "]}]}}");
+    EXPECT_NE(VerdictOf(plan), Verdict::kProved) << condition;
+  }
 }
 
 }  // namespace
