@@ -124,7 +124,7 @@ def by_layers():
             "the anchor, memory of its largest process, and wall-clock seconds of recording model and ranks.", "",
             *table(["plan", "ranks", "layers", "verdict", "seconds", "memory", "recorded in"],
                    [[PROGRAMS.get(row["program"], row["program"]), row["ranks"], row["layers"], row["verdict"], row["seconds"],
-                     f"{row['memory_mb']} MB", f"{row['recorded_s']} s" if row["program"] != "primitive" else "–"] for row in rows]),
+                     f"{row['memory_mb']} MB" if row["memory_mb"] else "–", f"{row['recorded_s']} s" if row["program"] != "primitive" else "–"] for row in rows]),
             "![layers of programs](../benchmarks/results/depth.svg)", ""]
 
 
