@@ -273,6 +273,11 @@ absl::Status PutWhere(AtenCall& call, sdfg::TensorId self, sdfg::TensorId mask) 
   }
   Argument condition = Argument::Of(mask);
   const sdfg::Shape shape = call.writer().tensor(self).shape;
+  if (!value.literal && ElementsOf(call.writer().tensor(value.tensor).shape) == 1) {
+    // It may have more dimensions than what it is put into.
+    PLAN_ASSIGN_OR_RETURN(value.tensor,
+                          call.writer().Reshape(value.tensor, sdfg::Shape(shape.size(), 1)));
+  }
   const sdfg::Shape leading = call.writer().tensor(mask).shape;
   if (leading.size() > shape.size() || !std::equal(leading.begin(), leading.end(), shape.begin())) {
     return call.NotDeclared("a mask of another shape");

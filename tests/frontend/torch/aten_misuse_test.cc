@@ -56,6 +56,13 @@ class Call {
     args_.push_back(json::array({TensorAt(number)}));
     return *this;
   }
+  // A list of one mask.
+  Call& Mask(const std::vector<int64_t>& shape) {
+    const int number = process_.Add("bool", shape);
+    inputs_.push_back({{"role", "input"}, {"name", "mask"}, {"tensor", number}});
+    args_.push_back(json::array({TensorAt(number)}));
+    return *this;
+  }
   // Memory that is allocated, and that nobody wrote, as an operand that is written.
   Call& Memory(const std::string& dtype, const std::vector<int64_t>& shape) {
     written_ = process_.Add(dtype, shape);
@@ -193,6 +200,20 @@ TEST(Routing, NewMemoryIsDefinedWhereItIsWrittenOnce) {
   // Of more memory than there are indices some is not written.
   EXPECT_THAT(put(Call("aten.index_put_.default").Memory(kReal, {4})),
               Contains("no element is written twice"));
+}
+
+// PyTorch lets it have more dimensions than what is chosen.
+TEST(Routing, OneValueIsPutWhereAMaskIsTrueWhateverItsShape) {
+  for (const std::vector<int64_t>& value : std::vector<std::vector<int64_t>>{{}, {1}, {1, 1}}) {
+    EXPECT_TRUE(Call("aten.index_put.default")
+                    .Operand(kReal, {3})
+                    .Mask({3})
+                    .Operand(kReal, value)
+                    .Result(kReal, {3})
+                    .Read()
+                    .ok())
+        << value.size();
+  }
 }
 
 TEST(Routing, AScatterThatReducesIsRefused) {
