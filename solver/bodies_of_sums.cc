@@ -9,8 +9,6 @@
 namespace planproof::solver {
 namespace {
 
-// Bodies within bodies, and no deeper.
-constexpr int kMaxBodiesWithinBodies = 2;
 constexpr size_t kMaxBoxesOfBodies = 64;  // into which the boxes of sums are cut
 
 bool IsDenominator(const Arena& arena, const Factor& factor) {
@@ -87,13 +85,15 @@ std::vector<uint32_t> ZeroTest::DividingInOrder(AtomId id) const {
 // their denominators depend on: the normal form does not join them. Sums over other boxes are cut
 // where one begins or ends.
 bool ZeroTest::BodiesAreZero(PolyId p) {
-  if (depth_ >= kMaxBodiesWithinBodies || arena_.exhausted()) return false;
+  if (within_bodies_ || arena_.exhausted()) return false;
   const Terms terms = arena_.poly(p).terms;
+  std::vector<DividingSum> sums;
   std::vector<std::vector<int64_t>> cuts;  // by dimension
   for (const Term& term : terms) {
     const std::optional<AtomId> id = DividingSumOf(term);
     if (!id.has_value()) return false;
-    const std::vector<uint32_t> dims = DividingInOrder(*id);
+    sums.push_back({term, *id, DividingInOrder(*id)});
+    const std::vector<uint32_t>& dims = sums.back().dims;
     if (cuts.empty()) cuts.resize(dims.size());
     if (cuts.size() != dims.size()) return false;
     for (size_t i = 0; i < dims.size(); ++i) {
@@ -117,22 +117,20 @@ bool ZeroTest::BodiesAreZero(PolyId p) {
       box.push_back({cuts[i][at], cuts[i][at + 1]});
     }
     ZeroTest inner(&arena_);
-    inner.depth_ = depth_ + 1;
-    zero = inner.Test(BodiesIn(box, terms));
+    inner.within_bodies_ = true;
+    zero = inner.Test(BodiesIn(box, sums));
   }
   arena_.RewindPremises(met);
   return zero && !arena_.exhausted();
 }
 
 // The summands at one index of the box, of all sums that run over it.
-PolyId ZeroTest::BodiesIn(const std::vector<Interval>& box, const Terms& terms) {
+PolyId ZeroTest::BodiesIn(const std::vector<Interval>& box, const std::vector<DividingSum>& sums) {
   std::vector<Symbol> at;
   for (const Interval& range : box) at.push_back(arena_.NewFree(range.lo, range.hi - 1));
   std::vector<PolyId> bodies;
-  for (const Term& term : terms) {
-    const AtomId id = *DividingSumOf(term);
+  for (const auto& [term, id, dims] : sums) {
     const Atom sum = arena_.atom(id);
-    const std::vector<uint32_t> dims = DividingInOrder(id);
     bool within = true;
     for (size_t i = 0; i < dims.size(); ++i) {
       const Interval& range = sum.domain[dims[i]];

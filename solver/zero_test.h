@@ -42,10 +42,16 @@ class ZeroTest {
   PolyId ElementOfRow(Symbol place, const Affine& index);
 
   // Sums over one box (bodies_of_sums.cc).
+  // A term, its sum in whose body there are denominators, and the dimensions that these depend on.
+  struct DividingSum {
+    Term term;
+    AtomId sum;
+    std::vector<uint32_t> dims;
+  };
   bool BodiesAreZero(PolyId p);
   std::vector<uint32_t> DividingDimensions(AtomId sum) const;
   std::vector<uint32_t> DividingInOrder(AtomId sum) const;
-  PolyId BodiesIn(const std::vector<Interval>& box, const Terms& terms);
+  PolyId BodiesIn(const std::vector<Interval>& box, const std::vector<DividingSum>& sums);
   std::optional<AtomId> DividingSumOf(const Term& term) const;
   PolyId WithoutFactor(const Term& term, AtomId atom);
   PolyId BodyOf(const Atom& sum, const std::vector<uint32_t>& dims, const std::vector<Symbol>& at);
@@ -97,8 +103,8 @@ class ZeroTest {
   Arena& arena_;
   // Functions and sums with their sums in pieces, or nothing where there are none to cut.
   std::map<AtomId, std::optional<PolyId>> in_pieces_;
-  int depth_ = 0;              // of this test within the bodies of sums
-  PolyId pieces_ = kZeroPoly;  // what was tested last, cut at the bounds of all its sums
+  bool within_bodies_ = false;  // bodies of bodies are not compared
+  PolyId pieces_ = kZeroPoly;   // what was tested last, cut at the bounds of all its sums
 };
 
 }  // namespace planproof::solver

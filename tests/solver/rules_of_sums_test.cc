@@ -249,6 +249,17 @@ TEST_F(Rule, Bodies) {
     return Times(Minus(Number(1), arena_.Delta(row - Affine(3))), whole(row));
   };
   EXPECT_FALSE(Zero(Minus(rows(0, 30, merged), rows(0, 30, but_one))));
+  // In 64 boxes, and no more.
+  const auto boxes = [&](int64_t count) {
+    PolyId all = kZeroPoly;
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t lo = 10 * k, hi = lo + 10;
+      all = Plus(all, Times(Y(k), Minus(rows(lo, hi, merged), rows(lo, hi, whole))));
+    }
+    return Zero(all);
+  };
+  EXPECT_TRUE(boxes(64));
+  EXPECT_FALSE(boxes(65));
   // What stands beside a sum counts.
   EXPECT_TRUE(Zero(Times(Y(), Minus(rows(0, 30, merged), rows(0, 30, whole)))));
   EXPECT_FALSE(Zero(Minus(Times(Y(), rows(0, 30, merged)), rows(0, 30, whole))));
