@@ -47,6 +47,16 @@ Cell TakeLargest(std::vector<Cell>* work) {
   return cell;
 }
 
+// In magnitude.
+solver::Rational LeastCoefficient(const solver::Terms& terms) {
+  const auto magnitude = [](const solver::Term& term) {
+    return term.coefficient.Sign() < 0 ? -term.coefficient : term.coefficient;
+  };
+  solver::Rational least = magnitude(terms[0]);
+  for (const solver::Term& term : terms) least = std::min(least, magnitude(term));
+  return least;
+}
+
 // The symbols of a part of a definition. One that is a dimension by itself may run through all of
 // it: other parts may continue this one.
 std::vector<BoundVariable> Unknowns(const Cell& cell, const sdfg::Shape& shape) {
@@ -196,17 +206,37 @@ bool TensorMatcher::HasValue(const Value& value, TensorId logical, Guess* guess)
   }
   guess->factor = 1;
   if (same->term == value.term) return true;
-  const auto& terms = arena_->poly(value.term).terms;
-  const auto& defined = arena_->poly(same->term).terms;
-  if (!value.integer && !terms.empty() && !defined.empty()) {
-    const solver::Rational factor = terms[0].coefficient / defined[0].coefficient;
+  for (const solver::Rational& factor : FactorsOf(value, *same)) {
+    budget_.Replenish(arena_.get());
     const PolyId scaled = arena_->Scale(same->term, factor);
-    if (scaled == value.term || arena_->IsZero(arena_->Sub(scaled, value.term))) {
-      guess->factor = factor;
-      return !arena_->exhausted();
-    }
+    const bool equal = scaled == value.term || arena_->IsZero(arena_->Sub(scaled, value.term));
+    if (!equal || arena_->exhausted()) continue;
+    guess->factor = factor;
+    return true;
   }
-  return arena_->IsZero(arena_->Sub(same->term, value.term)) && !arena_->exhausted();
+  return false;
+}
+
+// What the value may be times what the definition is: terms that are written alike begin with the
+// same one, and of those that are not the least coefficients correspond.
+std::vector<solver::Rational> TensorMatcher::FactorsOf(const Value& value,
+                                                       const Value& defined) const {
+  std::vector<solver::Rational> factors;
+  const auto add = [&](const solver::Rational& factor) {
+    if (std::find(factors.begin(), factors.end(), factor) == factors.end())
+      factors.push_back(factor);
+  };
+  const auto& terms = arena_->poly(value.term).terms;
+  const auto& others = arena_->poly(defined.term).terms;
+  if (!value.integer && !terms.empty() && !others.empty()) {
+    const solver::Rational first = terms[0].coefficient / others[0].coefficient;
+    const bool alike = terms.size() == others.size();
+    if (alike) add(first);
+    add(LeastCoefficient(terms) / LeastCoefficient(others));
+    if (!alike) add(first);
+  }
+  add(1);
+  return factors;
 }
 
 TensorMatcher::Found TensorMatcher::FindIn(Part* part, TensorId parallel, TensorId logical,

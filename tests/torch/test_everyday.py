@@ -24,7 +24,7 @@ def judged(name, tmp_path):
     "one_cycle_schedule_fsdp", "sgd_nesterov_fsdp4", "megatron_distributed_optimizer_alone", "deepspeed_zero1_alone",
     "deepspeed_zero2_bfloat16_alone", "deepspeed_zero2_scaled_twice_fault", "dropout_apart_over_dp", "dropout_same_over_dp_fault",
     "batch_variance_penalty_of_all_ranks", "megatron_interleaved_pipeline",
-    "megatron_interleaved_pipeline_labels_exchanged_fault"])
+    "megatron_interleaved_pipeline_labels_exchanged_fault", "ring_sigmoid_wide_cp2", "ring_running_maximum_cp2"])
 def test_verdict_and_numbers_agree(name, tmp_path):
     row = judged(name, tmp_path)
     assert row["class"] == "judged" and row["verdict"] == row["expected"], row

@@ -111,13 +111,14 @@ def by_running_maximum(q, k, v, _, fault):
 @program(CP2, "ring_log1p_cp2", form=by_log1p)
 @program(CP4, "ring_sum_of_exponentials_cp4", form=by_sum_of_exponentials)
 @program(CP2, "ring_running_maximum_cp2", way=by_running_maximum)
+@program(CP2, "ring_sigmoid_wide_cp2", form=by_sigmoid, length=20, width=6)
 @program(CP2, "ring_averages_blocks_cp2_fault", right=False, form=by_softplus, fault="averages")
 @program(CP4, "ring_keeps_the_first_normalizer_cp4_fault", right=False, form=by_sigmoid, fault="keeps")
 @program(CP2, "ring_running_maximum_not_rescaled_cp2_fault", right=False, way=by_running_maximum, fault="rescale")
-def ring(mesh, form=None, way=merged, fault=None):
+def ring(mesh, form=None, way=merged, fault=None, length=8, width=4):
     """Attention over a sequence that is cut, forward and backward."""
-    model = nn.ModuleDict({name: nn.Linear(4, 4, bias=False) for name in ("q", "k", "v", "out")})
-    x, y = torch.randn(1, 8, 4), torch.randn(1, 8, 4)
+    model = nn.ModuleDict({name: nn.Linear(width, width, bias=False) for name in ("q", "k", "v", "out")})
+    x, y = torch.randn(1, length, width), torch.randn(1, length, width)
     inputs, ranks = {"x": x, "y": y}, 1
     if mesh is not None:
         rank, ranks = mesh.get_rank(), mesh.size()
@@ -127,7 +128,7 @@ def ring(mesh, form=None, way=merged, fault=None):
     def outputs_of():
         q, k, v = (model[name](x) for name in "qkv")
         if mesh is None:
-            scores = q @ k.transpose(-2, -1) * 4 ** -0.5
+            scores = q @ k.transpose(-2, -1) * width ** -0.5
             found = scores.softmax(-1) @ v
         else:
             found = way(q, k, v, form, fault)
