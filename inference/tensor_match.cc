@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "inference/factor_guess.h"
 #include "inference/index_guess.h"
 
 namespace planproof::inference {
@@ -45,16 +46,6 @@ Cell TakeLargest(std::vector<Cell>* work) {
   Cell cell = std::move(*largest);
   work->erase(largest);
   return cell;
-}
-
-// In magnitude.
-solver::Rational LeastCoefficient(const solver::Terms& terms) {
-  const auto magnitude = [](const solver::Term& term) {
-    return term.coefficient.Sign() < 0 ? -term.coefficient : term.coefficient;
-  };
-  solver::Rational least = magnitude(terms[0]);
-  for (const solver::Term& term : terms) least = std::min(least, magnitude(term));
-  return least;
 }
 
 // The symbols of a part of a definition. One that is a dimension by itself may run through all of
@@ -206,7 +197,11 @@ bool TensorMatcher::HasValue(const Value& value, TensorId logical, Guess* guess)
   }
   guess->factor = 1;
   if (same->term == value.term) return true;
-  for (const solver::Rational& factor : FactorsOf(value, *same)) {
+  if (value.integer) {
+    return arena_->IsZero(arena_->Sub(same->term, value.term)) && !arena_->exhausted();
+  }
+  for (const solver::Rational& factor :
+       FactorGuesses(arena_->poly(value.term).terms, arena_->poly(same->term).terms)) {
     budget_.Replenish(arena_.get());
     const PolyId scaled = arena_->Scale(same->term, factor);
     const bool equal = scaled == value.term || arena_->IsZero(arena_->Sub(scaled, value.term));
@@ -215,28 +210,6 @@ bool TensorMatcher::HasValue(const Value& value, TensorId logical, Guess* guess)
     return true;
   }
   return false;
-}
-
-// What the value may be times what the definition is: terms that are written alike begin with the
-// same one, and of those that are not the least coefficients correspond.
-std::vector<solver::Rational> TensorMatcher::FactorsOf(const Value& value,
-                                                       const Value& defined) const {
-  std::vector<solver::Rational> factors;
-  const auto add = [&](const solver::Rational& factor) {
-    if (std::find(factors.begin(), factors.end(), factor) == factors.end())
-      factors.push_back(factor);
-  };
-  const auto& terms = arena_->poly(value.term).terms;
-  const auto& others = arena_->poly(defined.term).terms;
-  if (!value.integer && !terms.empty() && !others.empty()) {
-    const solver::Rational first = terms[0].coefficient / others[0].coefficient;
-    const bool alike = terms.size() == others.size();
-    if (alike) add(first);
-    add(LeastCoefficient(terms) / LeastCoefficient(others));
-    if (!alike) add(first);
-  }
-  add(1);
-  return factors;
 }
 
 TensorMatcher::Found TensorMatcher::FindIn(Part* part, TensorId parallel, TensorId logical,

@@ -94,7 +94,6 @@ class TensorMatcher {
   bool HasValueAtOneOf(const std::vector<IndexSolver::Solution>& solutions,
                        const stages::Cell& definition, const Part& part, sdfg::TensorId parallel,
                        sdfg::TensorId logical, Guess* guess);
-  std::vector<solver::Rational> FactorsOf(const Value& value, const Value& defined) const;
   bool HasValue(const Value& value, sdfg::TensorId logical, Guess* guess);
   // Whether the match is right on these cells of the parallel tensor.
   bool Holds(sdfg::TensorId parallel, const TensorMatch& match, std::vector<stages::Cell> work);
