@@ -34,6 +34,7 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
       {"mutation", {"solver", "sdfg", "lineage", "frontend"}},
       {"runtime_check", {"solver", "sdfg", "lineage", "witness", "dumps", "shape_reduction"}},
       {"anchor", {"solver", "sdfg", "lineage", "frontend", "dumps", "runtime_check", "stages"}},
+      {"monitor", {"solver", "sdfg", "lineage", "dumps", "runtime_check", "stages"}},
       {"cluster",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages"}},
       {"planproof",
@@ -45,7 +46,7 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
       {"cli",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
         "inference", "frontend", "generator", "mutation", "dumps", "runtime_check", "anchor",
-        "cluster", "report"}},
+        "monitor", "cluster", "report"}},
   };
   return table;
 }
