@@ -14,10 +14,14 @@ namespace planproof::monitor {
 
 inline constexpr int kSketches = 4;
 
+// Optimizers whose update is known.
+enum class OptimizerKind : uint8_t { kOther, kSgd, kAdam, kAdamW };
+
 struct OptimizerOfRun {
   std::string name;        // that events refer to
   std::string class_name;  // qualified: torch.optim.adamw.AdamW
   std::vector<std::string> wrapped_by;
+  OptimizerKind kind = OptimizerKind::kOther;
 };
 
 struct Header {
@@ -25,8 +29,8 @@ struct Header {
   int world = 1;
   int64_t every = 1;
   std::string torch, device;
-  std::string program;  // digest
-  double start = 0;     // Unix time, s
+  std::string program;                                       // digest
+  double start = 0;                                          // Unix time, s
   std::vector<std::pair<std::string, std::string>> modules;  // qualified name, class
   std::vector<OptimizerOfRun> optimizers;
 };
@@ -44,6 +48,8 @@ struct HeldTensor {
   bool trainable = true;
   std::vector<int32_t> optimizers;
   std::vector<int> replicas;  // ranks; empty: not known
+  // Bits of the significand of a floating type, the leading one among them; 0 of other types.
+  int significand_bits = 0;
 };
 
 using TensorTable = std::vector<HeldTensor>;
@@ -65,6 +71,7 @@ struct ParameterGroup {
 struct OptimizerOptions {
   int32_t optimizer = 0;
   std::vector<ParameterGroup> groups;
+  std::shared_ptr<const TensorTable> table;  // that `groups` refer to
 };
 
 enum class EventType : uint16_t {
@@ -97,22 +104,57 @@ inline constexpr uint16_t kGradientGiven = 1, kScalarRoot = 2;
 inline constexpr uint16_t kWithinBackward = 1;
 inline constexpr uint16_t kComesLate = 1 << 15;
 
+// What a collective does, of event 13's subject.
+enum class CollectiveKind : uint8_t {
+  kOther,
+  kAllReduce,
+  kReduceScatter,
+  kAllGather,
+  kAllToAll,
+  kBroadcast,
+  kReduce,
+  kBarrier,
+  kSend,
+  kReceive,
+};
+
+struct Collective {
+  CollectiveKind kind = CollectiveKind::kOther;
+  std::vector<int> group;  // ranks; empty: not known
+  std::string operation, dtype;
+};
+
 struct Event {
   EventType type{};  // may be one that is not in the list: a newer journal
   uint16_t flags = 0;
   const std::string* subject = nullptr;  // null: none
   double a = 0, b = 0;                   // NaN: not there (late values are filled in)
   int64_t c = 0;
+  const Collective* collective = nullptr;  // of kCollective: its subject, read
 };
 
 enum class Moment : uint8_t { kBegin = 0, kClip = 1, kBefore = 2, kAfter = 3, kBackward = 4 };
+
+// Sets of tensors: of the optimizer's states, those whose meaning is known.
+enum class TensorSet : uint8_t {
+  kOther,  // another state
+  kParameter,
+  kGradient,
+  kContribution,
+  kExpAvg,
+  kExpAvgSq,
+  kMaxExpAvgSq,
+  kMomentumBuffer,
+  kStepCount,
+};
 
 // Facts of a set of tensors at one moment. Columns of one length.
 struct Values {
   Moment moment{};
   std::shared_ptr<const TensorTable> table;
-  std::string set;  // "parameter", "gradient", "contribution", or a state's name
-  std::vector<int32_t> tensors;  // in the table
+  std::string set;                     // "parameter", "gradient", "contribution", or a state's name
+  TensorSet kind = TensorSet::kOther;  // of `set`
+  std::vector<int32_t> tensors;        // in the table
   std::vector<double> norms;
   std::array<std::vector<double>, kSketches> sketches;
   std::vector<uint64_t> fingerprints;
@@ -124,6 +166,7 @@ struct Elements {
   Moment moment{};
   std::shared_ptr<const TensorTable> table;
   std::string set;
+  TensorSet kind = TensorSet::kOther;  // of `set`
   std::vector<int32_t> tensors;
   std::vector<uint64_t> positions;  // in the whole, or kNumberOfOptimizer
   std::vector<double> values;
@@ -141,8 +184,8 @@ struct StepOfRank {
   int64_t step = 0;
   uint64_t time = 0;  // ns since the start
   bool sampled = false;
-  bool left_out = false;   // by a loss scaler
-  bool complete = true;    // false: what followed the last step's end
+  bool left_out = false;                     // by a loss scaler
+  bool complete = true;                      // false: what followed the last step's end
   std::shared_ptr<const TensorTable> table;  // at the step's end
   // By optimizer; at the step's end, learning rates included.
   std::vector<OptimizerOptions> options;
