@@ -193,6 +193,7 @@ struct StepOfRank {
   std::vector<Values> values;
   std::vector<Elements> elements;
   std::vector<BatchInput> batch;
+  std::shared_ptr<const void> texts;  // that events refer to live as long as this
 };
 
 struct NotObserved {
