@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/confirmation.h"
 #include "cli/exit_codes.h"
+#include "cli/monitors_output.h"
 #include "cli/stage_script_output.h"
 
 namespace planproof::cli {
@@ -51,6 +52,11 @@ void AddConfirmationOptions(CLI::App* command, ConfirmationArguments* arguments)
       return NotHere(name);
     });
   }
+}
+
+absl::Status WriteMonitorsOf(const std::string&, const lineage::Problem&,
+                             const frontend::Recording*, const stages::Result&, bool) {
+  return absl::FailedPreconditionError(NotHere("--monitors-out"));
 }
 
 void Confirm(const ConfirmationArguments&, const lineage::Problem&, double, stages::Result*) {}

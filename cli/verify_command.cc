@@ -23,6 +23,7 @@
 #include "cli/confirmation.h"
 #include "cli/exit_codes.h"
 #include "cli/interruption.h"
+#include "cli/monitors_output.h"
 #include "cli/progress_bar.h"
 #include "cli/proof_stores.h"
 #include "cli/report_files.h"
@@ -54,6 +55,8 @@ struct VerifyArguments {
   std::string assumptions_file;
   std::string certificate_out;
   std::string certificate;
+  std::string monitors_out;
+  bool force = false;
   bool quiet = false;
   bool verbose = false;
   bool no_classes = false;
@@ -168,6 +171,22 @@ bool WriteCertificate(const std::string& path, const stages::Result& result) {
   if (file.good()) return true;
   std::fprintf(stderr, "planproof: cannot write %s\n", path.c_str());
   return false;
+}
+
+// The exit code if there was nothing to write for the verdict, or writing failed, which is said.
+std::optional<int> WriteMonitors(const VerifyArguments& arguments,
+                                 const absl::StatusOr<lineage::Problem>& problem,
+                                 const std::optional<frontend::Recording>& recording,
+                                 const stages::Result& result) {
+  if (arguments.monitors_out.empty() || !problem.ok()) return std::nullopt;
+  const absl::Status written =
+      WriteMonitorsOf(arguments.monitors_out, *problem, recording ? &*recording : nullptr, result,
+                      arguments.force);
+  if (written.ok()) return std::nullopt;
+  std::fprintf(stderr, "planproof: --monitors-out: %s\n",
+               std::string(written.message()).c_str());
+  if (result.verdict != stages::Verdict::kProved) return std::nullopt;
+  return kUsageError;
 }
 
 // False, which is said: what runs the plan on numbers would run the approximations.
@@ -327,6 +346,7 @@ int RunVerify(const VerifyArguments& arguments) {
     return kUsageError;
   if (!arguments.certificate_out.empty() && !WriteCertificate(arguments.certificate_out, result))
     return kUsageError;
+  const std::optional<int> no_monitors = WriteMonitors(arguments, problem, recording, result);
   if (!arguments.reports.TakeOutput()) {
     report::TextOptions text;
     text.color = ColorOnOutput();
@@ -338,7 +358,7 @@ int RunVerify(const VerifyArguments& arguments) {
     std::fputs(report.c_str(), stdout);
     std::fflush(stdout);  // before other processes are waited for
   }
-  return stages::VerdictExitCode(result.verdict);
+  return no_monitors.value_or(stages::VerdictExitCode(result.verdict));
 }
 
 }  // namespace
@@ -431,6 +451,11 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
   command->add_option("--certificate", arguments->certificate,
                       "Claim the relations of this file; what it does not mention is inferred, "
                       "with --no-infer nothing else");
+  command->add_option("--monitors-out", arguments->monitors_out,
+                      "Write what a proof says of the tensors that ranks hold into this file, for "
+                      "planproof monitor check --monitors (docs/monitor-format.md)");
+  command->add_flag("--force", arguments->force,
+                    "Write monitors of a verdict that is not anchored, too");
   command->add_option("--dump-smt", arguments->verify.dump_smt_directory,
                       "Write every claim as SMT-LIB 2 into this directory");
   AddStoreOptions(command, &arguments->stores);

@@ -1,0 +1,251 @@
+#include "monitor/proved/export.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "monitor/proved/export_definitions.h"
+#include "monitor/proved/export_layout.h"
+#include "monitor/proved/export_sameness.h"
+#include "monitor/proved/export_squares.h"
+#include "sdfg/dense_evaluator.h"
+
+namespace planproof::monitor {
+namespace {
+
+using sdfg::TensorId;
+
+std::string PlaceText(const sdfg::SourceLocation& source) {
+  return source.line > 0 ? absl::StrCat(source.file, ":", source.line) : source.file;
+}
+
+absl::Status CheckMayBeExported(const stages::Result& result, bool force) {
+  if (result.verdict != stages::Verdict::kProved) {
+    return absl::FailedPreconditionError(
+        "no monitors are written: the verdict is not PROVED, and monitors say what is proved");
+  }
+  if (!result.assumed.empty()) {
+    return absl::FailedPreconditionError(
+        "no monitors are written: the verdict rests on relations that --assume takes for granted");
+  }
+  const std::vector<bool>& shown = result.required_shown;
+  if (shown.empty() || std::find(shown.begin(), shown.end(), false) != shown.end()) {
+    return absl::FailedPreconditionError(
+        "no monitors are written: some required result was not shown");
+  }
+  const stages::AnchorOutcome outcome = result.anchor.outcome;
+  const bool anchored = outcome == stages::AnchorOutcome::kAnchored ||
+                        outcome == stages::AnchorOutcome::kNotRecorded;
+  if (anchored || (force && outcome == stages::AnchorOutcome::kNotAnchored)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      "no monitors are written: the verdict is not anchored in recorded numbers; record values "
+      "beside the traces, or add --force");
+}
+
+class MonitorExport {
+ public:
+  MonitorExport(const lineage::Problem& problem, const stages::Result& result,
+                const ExportRequest& request)
+      : problem_(problem), result_(result), request_(request), alike_(problem) {}
+
+  ProvedMonitors Make() {
+    monitors_.anchored = result_.anchor.outcome == stages::AnchorOutcome::kAnchored;
+    monitors_.world = request_.world;
+    monitors_.axes = AxesOf(problem_, request_.world);
+    monitors_.assumptions = result_.assumptions;
+    FindClipping();
+    std::map<std::string, std::vector<const ExportedSet*>> by_name;
+    for (const ExportedSet& set : request_.sets) by_name[set.name].push_back(&set);
+    for (const auto& [name, sets] : by_name) AddTensor(name, sets);
+    AddCollectives();
+    return std::move(monitors_);
+  }
+
+ private:
+  // Ranks' parts were required to be the model's, which all that is required was shown to be.
+  bool IsShown(const ExportedSet& set) const {
+    const auto required = static_cast<int32_t>(problem_.required.size());
+    return !set.parts.empty() &&
+           std::all_of(set.parts.begin(), set.parts.end(), [&](const ExportedPart& part) {
+             return part.required >= 0 && part.required < required;
+           });
+  }
+
+  void AddTensor(const std::string& name, const std::vector<const ExportedSet*>& sets) {
+    TensorMonitor monitor;
+    monitor.name = name;
+    const ExportedSet* layout = nullptr;
+    for (const ExportedSet* set : sets) {
+      if (!IsShown(*set)) continue;
+      if (set->kind == SetKind::kNumberState) continue;
+      if (layout == nullptr || set->kind == SetKind::kParameter) layout = set;
+    }
+    if (layout == nullptr) {
+      monitors_.without.emplace_back(name, "no relation of it was required");
+      return;
+    }
+    monitor.of = layout->of;
+    SetLayout(problem_, monitors_.axes, *layout, &monitor);
+    for (const ExportedSet* set : sets) {
+      if (IsShown(*set)) AddSet(*set, *layout, sets, &monitor);
+    }
+    if (!monitor.sets.empty()) monitors_.tensors.push_back(std::move(monitor));
+  }
+
+  // Whether each rank has the part that the tensor's layout says.
+  bool LiesAs(const ExportedSet& set, const ExportedSet& layout) const {
+    if (set.kind == SetKind::kNumberState) return true;
+    for (const ExportedPart& part : set.parts) {
+      const auto own = std::find_if(
+          layout.parts.begin(), layout.parts.end(),
+          [&part](const ExportedPart& other) { return other.rank == part.rank; });
+      if (own == layout.parts.end()) return false;
+      const lineage::RequiredRelation& a = problem_.required[part.required];
+      const lineage::RequiredRelation& b = problem_.required[own->required];
+      const bool alike = a.lineage.map == b.lineage.map &&
+                         problem_.parallel.tensors[a.parallel].shape ==
+                             problem_.parallel.tensors[b.parallel].shape;
+      if (!alike) return false;
+    }
+    return true;
+  }
+
+  void AddSet(const ExportedSet& set, const ExportedSet& layout,
+              const std::vector<const ExportedSet*>& sets, TensorMonitor* monitor) {
+    if (!LiesAs(set, layout)) return;
+    SetMonitor own;
+    own.set = set.set;
+    own.kind = set.kind;
+    const auto clip = clipped_.find(&set);
+    const bool clipped = clip != clipped_.end();
+    if (clipped) monitor->clipped = true;
+    own.same = SamenessOf(set, clipped);
+    const TensorId computed = clipped ? clip->second : set.model_after;
+    own.order = problem_.logical.tensors[computed].producer;
+    own.place = PlaceText(problem_.logical.tensors[computed].source);
+    if (set.parts.size() < layout.parts.size()) {
+      for (const ExportedPart& part : set.parts) own.ranks.push_back(part.rank);
+    }
+    own.definition = DefinitionOf(set, sets);
+    monitor->sets.push_back(std::move(own));
+  }
+
+  // Of all ranks that hold the same part, the least.
+  Sameness SamenessOf(const ExportedSet& set, bool clipped) const {
+    std::map<std::vector<int64_t>, std::vector<TensorId>> by_part;
+    for (const ExportedPart& part : set.parts) {
+      const lineage::RequiredRelation& required = problem_.required[part.required];
+      const sdfg::Shape& shape = problem_.parallel.tensors[part.after].shape;
+      std::vector<int64_t> key = shape;
+      for (const sdfg::IndexMap& map : required.lineage.map) {
+        key.push_back(map.constant);
+        for (const sdfg::IndexTerm& term : map.terms) {
+          key.insert(key.end(), {term.dim, term.scale, term.div, term.mod, term.offset});
+        }
+        key.push_back(-1);
+      }
+      by_part[key].push_back(part.after);
+      if (!clipped) continue;
+      // What the optimizer gets has the same bits only if the coefficient has.
+      const auto scaled = ScaledTensorOf(problem_.parallel, part.after);
+      if (scaled) by_part[key].back() = scaled->whole;
+    }
+    Sameness least = Sameness::kBits;
+    for (const auto& [key, tensors] : by_part) least = std::max(least, alike_.Of(tensors));
+    return least;
+  }
+
+  std::optional<LinearDefinition> DefinitionOf(const ExportedSet& set,
+                                               const std::vector<const ExportedSet*>& sets) const {
+    if (set.model_after == sdfg::kNone || set.kind == SetKind::kGradient) return std::nullopt;
+    std::set<TensorId> leaves;
+    std::map<TensorId, std::string> names;
+    for (const ExportedSet* other : sets) {
+      const TensorId held =
+          other->kind == SetKind::kGradient ? other->model_after : other->model_before;
+      if (held == sdfg::kNone || !IsShown(*other)) continue;
+      leaves.insert(held);
+      names[held] = other->set;
+    }
+    const auto form = LinearFormOf(problem_.logical, set.model_after, leaves);
+    if (!form || (!form->constant.IsZero() && set.kind != SetKind::kNumberState)) {
+      return std::nullopt;
+    }
+    LinearDefinition definition;
+    definition.constant = form->constant.ToDouble();
+    for (const auto& [tensor, factor] : form->factors) {
+      definition.terms.push_back({factor.ToDouble(), names.at(tensor)});
+    }
+    return definition;
+  }
+
+  // Which gradients are clipped together, and by which norm. Either all that are or none.
+  void FindClipping() {
+    std::map<TensorId, std::vector<std::pair<const ExportedSet*, TensorId>>> by_scalar;
+    for (const ExportedSet& set : request_.sets) {
+      if (set.kind != SetKind::kGradient || !IsShown(set)) continue;
+      const auto scaled = ScaledTensorOf(problem_.logical, set.model_after);
+      if (scaled) by_scalar[scaled->scalar].emplace_back(&set, scaled->whole);
+    }
+    for (const auto& [scalar, gradients] : by_scalar) {
+      std::set<TensorId> wholes;
+      for (const auto& [set, whole] : gradients) wholes.insert(BeforeMoves(problem_.logical, whole));
+      const auto clip = ClipCoefficientOf(problem_.logical, scalar, wholes);
+      if (!clip || clip->of != wholes || !RanksClipSo(gradients, *clip)) continue;
+      const sdfg::Tensor& norm = problem_.logical.tensors[clip->norm];
+      monitors_.clip = ClipMonitor{clip->bound, clip->epsilon, norm.producer,
+                                   PlaceText(norm.source)};
+      for (const auto& [set, whole] : gradients) clipped_[set] = whole;
+      return;
+    }
+  }
+
+  // Then what ranks multiply is the model's gradient before clipping: where norms are below the
+  // bound both coefficients are 1, and functions of this kind that agree there agree.
+  bool RanksClipSo(const std::vector<std::pair<const ExportedSet*, TensorId>>& gradients,
+                   const ClipCoefficient& clip) const {
+    std::map<TensorId, bool> known;
+    for (const auto& [set, whole] : gradients) {
+      for (const ExportedPart& part : set->parts) {
+        if (sdfg::ElementCount(problem_.parallel.tensors[part.after].shape) == 0) continue;
+        const auto scaled = ScaledTensorOf(problem_.parallel, part.after);
+        if (!scaled) return false;
+        const auto [at, is_new] = known.emplace(scaled->scalar, false);
+        if (is_new) {
+          at->second =
+              IsClipCoefficient(problem_.parallel, scaled->scalar, clip.bound, clip.epsilon);
+        }
+        if (!at->second) return false;
+      }
+    }
+    return true;
+  }
+
+  void AddCollectives();
+
+  const lineage::Problem& problem_;
+  const stages::Result& result_;
+  const ExportRequest& request_;
+  const ComputedAlike alike_;
+  // Gradients that are clipped: the model's before it.
+  std::map<const ExportedSet*, TensorId> clipped_;
+  ProvedMonitors monitors_;
+};
+
+// Left to conformance of events.
+void MonitorExport::AddCollectives() {}
+
+}  // namespace
+
+absl::StatusOr<ProvedMonitors> ExportMonitors(const lineage::Problem& problem,
+                                              const stages::Result& result,
+                                              const ExportRequest& request) {
+  if (absl::Status s = CheckMayBeExported(result, request.force); !s.ok()) return s;
+  return MonitorExport(problem, result, request).Make();
+}
+
+}  // namespace planproof::monitor
