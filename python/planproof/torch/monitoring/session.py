@@ -1,0 +1,198 @@
+"""One run of a process that is monitored: puts hooks, facts and the journal together."""
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from planproof.errors import RecordingError
+from planproof.torch.monitoring import holdings as held
+from planproof.torch.monitoring.batches import Batch
+from planproof.torch.monitoring.communication import Communication
+from planproof.torch.monitoring.facts import Facts
+from planproof.torch.monitoring.holdings import Holdings, class_name
+from planproof.torch.monitoring.journal import Journal, Kind, Moment, Type
+from planproof.torch.monitoring.losses import Losses
+from planproof.torch.monitoring.model_hooks import ModelHooks, named_tensors
+from planproof.torch.monitoring.optimizer_hooks import OptimizerHooks
+from planproof.torch.monitoring.patches import Patches
+from planproof.torch.monitoring.steps import Steps
+from planproof.torch.monitoring.training_functions import TrainingFunctions
+from planproof.torch.relations import Placement, Rename, local, unwrapped
+
+
+def place_of_process() -> Tuple[int, int]:
+    """Rank and number of ranks."""
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_rank(), dist.get_world_size()
+    return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def _names_of(optimizers: Sequence[Any]) -> List[str]:
+    """Classes, with a number from the second of a class on."""
+    found: List[str] = []
+    for each in optimizers:
+        name, before = type(each).__name__, sum(type(other) is type(each) for other in optimizers[:len(found)])
+        found.append(f"{name} {before + 1}" if before else name)
+    return found
+
+
+class Session:
+    """Monitors models and optimizers until `close`."""
+
+    def __init__(self, models: Sequence[nn.Module], optimizer: Any, directory: str, every: int,
+                 rename: Optional[Rename], placement: Optional[Placement]) -> None:
+        if every < 1:
+            raise RecordingError(f"every is {every}: every how many steps value facts are taken, at least 1")
+        self.models, self._rename, self._placement = list(models), rename, placement
+        opened = held.opened(optimizer)
+        self.optimizers = [each for each, _ in opened]
+        self.rank, self.world = place_of_process()
+        self.holdings = self._hold()
+        self.device = next((entry.held().device.type for entry in self.holdings.entries), "cpu")
+        self.modules = held.modules_of(self.models, rename)
+        self.journal = Journal(directory, self.rank)
+        names = _names_of(self.optimizers)
+        self._write_header(every, [{"name": name, "class": class_name(each), "wrapped": classes}
+                                   for name, (each, classes) in zip(names, opened)])
+        table = self.journal.tensors(self.holdings.encoded)
+        self.steps = Steps(self.journal, every)
+        self.facts = Facts(self.steps, self.holdings, table)
+        self.batch = Batch()
+        self._cleared: Set[int] = set()
+        self._begun = False
+        self._patches = Patches()
+        self._watch(names)
+        for what, why in self.holdings.not_observed:
+            self.not_observed(what, why)
+        self.steps.when_ended.append(self._ended)
+        self._start_step()
+        self.journal.flush()
+
+    def _hold(self) -> Holdings:
+        return Holdings(self.models, self.optimizers, self._rename, self._placement)
+
+    def _write_header(self, every: int, optimizers: List[Dict[str, Any]]) -> None:
+        self.journal.json(Kind.HEADER, {
+            "rank": self.rank, "world": self.world, "every": every, "torch": torch.__version__, "device": self.device,
+            "program": held.digest(self.holdings, self.modules, self.optimizers), "start": time.time(),
+            "modules": [[name, class_name(module)] for name, module in self.modules], "optimizers": optimizers})
+
+    def _watch(self, names: Sequence[str]) -> None:
+        self._hooks = OptimizerHooks(self.steps, self.optimizers, names, lambda: self.holdings, self._before_step, self._after_step)
+        for index in range(len(self.optimizers)):
+            self._hooks.write_options(index)
+        self._calls = ModelHooks(self.steps, self.models, self.device, self._before_forward, self._waiting_gradients, self._of_output)
+        for module in self._calls.compiled:
+            self.not_observed(f"modules within {class_name(module)}", "they are in a compiled graph")
+        inner = [unwrapped(model) for model in self.models]
+        known = {id(model): str(number) if len(self.models) > 1 else "" for number, model in enumerate(self.models)}
+        known.update({id(module): known[id(model)] for module, model in zip(inner, self.models)})
+        self._functions = TrainingFunctions(self.steps, self._patches, self._hooks, known, self._before_clipping, self._clear,
+                                            self._state_read)
+        self._functions.watch_states(inner)
+        self._losses = Losses(self.steps, self._patches, self._before_backward, self._of_loss)
+        self._communication = Communication(self.steps, self._patches)
+
+    def not_observed(self, what: str, why: str) -> None:
+        """Says which facts this journal cannot have."""
+        self.journal.json(Kind.NOT_OBSERVED, {"what": what, "why": why})
+
+    def _start_step(self) -> None:
+        self._begun = False
+        if self.steps.sampled:
+            self._calls.sample(self.modules)
+
+    def _ended(self, _: int) -> None:
+        self._calls.stop_sampling()
+        self._start_step()
+
+    def _before_forward(self, module: nn.Module, arguments: Any) -> None:
+        if not self._begun:
+            self._begun = True
+            if self.steps.sampled:
+                self.facts.parameters(Moment.BEGIN, self.holdings.parameters)
+        if self.steps.sampled and module.training and torch.is_grad_enabled():
+            positional, options = arguments
+            for name, tensor in named_tensors("", positional) + named_tensors("", options):
+                self.batch.add(name, tensor)
+
+    def _waiting_gradients(self) -> int:
+        """Gradients that are there before a forward pass, and not known to be zero."""
+        if len(self._cleared) >= len(self.optimizers) and self._cleared:
+            return 0
+        return sum(entry.object.grad is not None for entry in self.holdings.entries
+                   if not entry.buffer and not (entry.optimizers and self._cleared.issuperset(entry.optimizers)))
+
+    def _clear(self, _: bool, holder: Any) -> None:
+        for index, optimizer in enumerate(self.optimizers):
+            if holder is optimizer or isinstance(holder, nn.Module):
+                self._cleared.add(index)
+
+    def _before_backward(self) -> None:
+        self._cleared = set()
+
+    def _of_loss(self, name: str, arguments: Sequence[Any], options: Dict[str, Any]) -> None:
+        target = options.get("target", arguments[1] if len(arguments) > 1 else None)
+        if self.steps.sampled and torch.is_grad_enabled() and isinstance(target, torch.Tensor) and not target.requires_grad:
+            self.batch.add(f"{name}.target", target)
+
+    def _of_output(self, name: str, module: nn.Module, output: torch.Tensor) -> None:
+        pass
+
+    def _before_clipping(self, parameters: Iterable[torch.Tensor]) -> None:
+        if self.steps.sampled:
+            numbers = {self.holdings.by_identity.get(id(each)) for each in parameters}
+            self.facts.gradients(Moment.CLIP, [number for number in self.holdings.parameters if number in numbers])
+
+    def _of_optimizer(self, index: int) -> List[int]:
+        """The parameters of an optimizer; the first has those that no optimizer has."""
+        return [number for number in self.holdings.parameters
+                if index in self.holdings.entries[number].optimizers or
+                (index == 0 and not self.holdings.entries[number].optimizers)]
+
+    def _before_step(self, index: int) -> None:
+        if self.steps.sampled:
+            numbers = self._of_optimizer(index)
+            self.facts.gradients(Moment.BEFORE, numbers)
+            self.facts.parameters(Moment.BEFORE, numbers)
+            self.facts.elements(Moment.BEFORE, numbers)
+            self.facts.states(Moment.BEFORE, self.optimizers[index], numbers)
+
+    def _after_step(self, index: int) -> None:
+        if not self.steps.sampled and not self.steps.before_sampled:
+            return
+        numbers = self._of_optimizer(index)
+        self.facts.parameters(Moment.AFTER, numbers)
+        if self.steps.sampled:
+            self.facts.elements(Moment.AFTER, numbers)
+            self.facts.states(Moment.AFTER, self.optimizers[index], numbers)
+            batch = self.batch.taken(self.steps.number)
+            if batch is not None:
+                self.steps.facts.append(batch)
+
+    def _state_read(self, model: nn.Module, state: Any, prefix: str) -> None:
+        pass
+
+    def loss(self, value: Any) -> None:
+        """The program says what its loss is."""
+        self._losses.said(value)
+
+    def close(self, reason: str, exception: Optional[str] = None) -> None:
+        """Takes all hooks away and ends the journal."""
+        self._functions.closed = self._losses.closed = self._communication.closed = True
+        self._calls.close()
+        self._hooks.close()
+        self._patches.restore()
+        steps = self.steps.number
+        self.steps.when_ended = []
+        self.steps.finish()
+        content: Dict[str, Any] = {"reason": reason, "steps": steps}
+        if exception is not None:
+            content["exception"] = exception
+        self.journal.json(Kind.CLOSE, content)
+        self.journal.close()

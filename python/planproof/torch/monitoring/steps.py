@@ -1,0 +1,116 @@
+"""The step of a run that is under way: its events and value facts, until they are in the journal."""
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union
+
+import torch
+
+from planproof.torch.monitoring.journal import Columns, Elements, Event, Journal, Kind, Number, Type
+
+#: The first steps of a process are sampled, whatever `every` is.
+FIRST_SAMPLED = 2
+SAMPLED, LEFT_OUT = 1, 2
+
+Fact = Union[Columns, Elements, Dict[str, Any]]  # the last: a batch
+
+
+def on_host(number: Any) -> Number:
+    """A number of the run as an event has it: of a tensor on another device a copy there, which is fetched with the step."""
+    if not isinstance(number, torch.Tensor):
+        return float(number)
+    value = number.detach()
+    value = value.to_local() if hasattr(value, "to_local") else value
+    if value.device.type == "cpu":
+        return float(value)
+    return value.to(torch.float64, copy=True).reshape(())
+
+
+class Steps:
+    """Numbers steps, decides which are sampled, and writes them."""
+
+    def __init__(self, journal: Journal, every: int) -> None:
+        self.journal, self.every = journal, every
+        self.number = 0
+        self.events: List[Event] = []
+        self.facts: List[Fact] = []
+        self._start = time.perf_counter_ns()
+        self._stepped: Set[int] = set()
+        self._known_iterations: Set[frozenset[int]] = set()
+        self._mark: Tuple[int, int] = (0, 0)
+        #: Called when a step has ended, with its number.
+        self.when_ended: List[Callable[[int], None]] = []
+
+    def is_sampled(self, number: int) -> bool:
+        return number % self.every == 0 or number < FIRST_SAMPLED
+
+    @property
+    def sampled(self) -> bool:
+        return self.is_sampled(self.number)
+
+    @property
+    def before_sampled(self) -> bool:
+        return self.is_sampled(self.number + 1)
+
+    def add(self, type: Type, flags: int = 0, subject: Optional[str] = None, a: Number = 0.0, b: Number = 0.0,
+            c: Number = 0) -> Event:
+        event = Event(type, flags, subject, a, b, c)
+        self.events.append(event)
+        return event
+
+    def optimizer_begins(self, index: int) -> None:
+        """An optimizer that steps a second time begins a new step: that of the last optimizer's end was the last one's end."""
+        if index in self._stepped:
+            self._known_iterations.add(frozenset(self._stepped))
+            self._split()
+
+    def optimizer_ended(self, index: int, count: int, left_out: bool = False) -> None:
+        """An optimizer has stepped, or left its step out. The step ends if all of `count` optimizers have, or those that
+        made up an iteration before."""
+        self._stepped.add(index)
+        self._mark = len(self.events), len(self.facts)
+        if len(self._stepped) >= count or frozenset(self._stepped) in self._known_iterations:
+            self._write(self.events, self.facts, left_out)
+            self.events, self.facts = [], []
+
+    def _split(self) -> None:
+        """Ends the step at its last optimizer's end; what came after that is of the next."""
+        events, facts = self._mark
+        later = self.events[events:], [_renumbered(each, self.number + 1) for each in self.facts[facts:]]
+        self._write(self.events[:events], self.facts[:facts], False)
+        self.events, self.facts = later
+
+    def _write(self, events: Sequence[Event], facts: Sequence[Fact], left_out: bool) -> None:
+        self._write_facts(facts)
+        self._fetch(events)
+        flags = (SAMPLED if self.sampled else 0) | (LEFT_OUT if left_out else 0)
+        self.journal.step(self.number, time.perf_counter_ns() - self._start, flags, events)
+        self.journal.flush()
+        self._stepped = set()
+        self.number += 1
+        for call in self.when_ended:
+            call(self.number - 1)
+
+    def _write_facts(self, facts: Sequence[Fact]) -> None:
+        for fact in facts:
+            if isinstance(fact, Columns):
+                self.journal.values(fact)
+            elif isinstance(fact, Elements):
+                self.journal.elements(fact)
+            else:
+                self.journal.json(Kind.BATCH, fact)
+
+    def _fetch(self, events: Sequence[Event]) -> None:
+        for event in events:
+            event.a, event.b = float(event.a), float(event.b)
+
+    def finish(self) -> None:
+        """Writes what has followed the last step's end."""
+        if self.events or self.facts:
+            self._write(self.events, self.facts, False)
+            self.events, self.facts = [], []
+
+
+def _renumbered(fact: Fact, step: int) -> Fact:
+    return {**fact, "step": step} if isinstance(fact, dict) else replace(fact, step=step)
