@@ -29,6 +29,7 @@ void AddOperatorsCommand(CLI::App& program, Action& action);
 void AddGenerateCommand(CLI::App& program, Action& action);
 void AddCacheCommand(CLI::App& program, Action& action);
 void AddJournalCommand(CLI::App& program, Action& action);
+void AddMonitorCommand(CLI::App& program, Action& action);
 
 // For commands that give no verdict: prints "planproof: MESSAGE" and returns the exit code that
 // fits (usage error, internal error, or that of the verdict that the error amounts to).

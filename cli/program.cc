@@ -119,6 +119,7 @@ int Run(int argc, char** argv) {
   AddGenerateCommand(program, action);
   AddCacheCommand(program, action);
   AddJournalCommand(program, action);
+  AddMonitorCommand(program, action);
   AddDocumentationCommands(program, action);
   if (argc > 1 && argv[1][0] != '-' && !NamesACommand(program, argv[1])) return kUsageError;
   try {

@@ -45,6 +45,9 @@ void AddCompareCommand(CLI::App& program, Action& action) {
 void AddGenerateCommand(CLI::App& program, Action& action) {
   AddAbsentCommand(program, action, "generate");
 }
+void AddMonitorCommand(CLI::App& program, Action& action) {
+  AddAbsentCommand(program, action, "monitor");
+}
 
 void AddConfirmationOptions(CLI::App* command, ConfirmationArguments* arguments) {
   for (const char* name : {"--confirm", "--confirm-dtype"}) {

@@ -23,15 +23,16 @@ const char* TierName(Tier tier);
 // Something does not hold.
 struct Alarm {
   Tier tier = Tier::kLaw;
-  std::string rule;     // a word of a closed list, as documentation and --mute have it
-  int64_t step = 0;     // at which it was seen
+  std::string rule;        // a word of a closed list, as documentation and --mute have it
+  int64_t step = 0;        // at which it was seen
   std::vector<int> ranks;  // that it was seen on; empty: on all
-  std::string subject;  // the tensor, module, optimizer that it is about
-  std::string statement;  // one sentence: what should hold, and what does not
+  std::string subject;     // the tensor, module, optimizer that it is about
+  std::string statement;   // one sentence: what should hold, and what does not
   std::optional<double> expected, found;
   std::optional<double> tolerance;
-  std::string place;    // "file:line" of the program, or of the proof; may be empty
-  // What follows from the same cause, and is not told apart: subjects of alarms of one rule and step.
+  std::string place;  // "file:line" of the program, or of the proof; may be empty
+  // What follows from the same cause, and is not told apart: subjects of alarms of one rule and
+  // step.
   std::vector<std::string> others;
 };
 

@@ -1,0 +1,112 @@
+#include "monitor/laws/facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace planproof::monitor {
+namespace {
+
+constexpr int64_t kElementsOfMatrix = 64;
+
+}  // namespace
+
+SetFacts::SetFacts(const StepOfRank& step, Moment moment, TensorSet set, absl::string_view name) {
+  for (const Values& values : step.values) {
+    if (values.moment != moment || values.kind != set) continue;
+    if (set == TensorSet::kOther && values.set != name) continue;
+    for (size_t i = 0; i < values.tensors.size(); ++i) Add(values, i);
+  }
+  std::erase_if(facts_, [](const TensorFact& fact) { return fact.tensor == nullptr; });
+  by_name_.clear();
+  for (size_t i = 0; i < facts_.size(); ++i) by_name_.emplace(facts_[i].tensor->name, i);
+}
+
+void SetFacts::Add(const Values& values, size_t i) {
+  const HeldTensor& tensor = (*values.table)[static_cast<size_t>(values.tensors[i])];
+  const auto [known, inserted] = by_name_.emplace(tensor.name, facts_.size());
+  if (!inserted) {
+    TensorFact& other = facts_[known->second];
+    if (other.fingerprint != values.fingerprints[i]) other.tensor = nullptr;
+    return;
+  }
+  TensorFact fact{.tensor = &tensor,
+                  .norm = values.norms[i],
+                  .fingerprint = values.fingerprints[i],
+                  .finite = std::isfinite(values.norms[i])};
+  for (int k = 0; k < kSketches; ++k) {
+    fact.sketches[k] = values.sketches[k][i];
+    fact.finite = fact.finite && std::isfinite(fact.sketches[k]);
+  }
+  facts_.push_back(fact);
+}
+
+const TensorFact* SetFacts::Find(absl::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &facts_[found->second];
+}
+
+ElementFacts ElementsOf(const StepOfRank& step, Moment moment, TensorSet set) {
+  ElementFacts facts;
+  for (const Elements& elements : step.elements) {
+    if (elements.moment != moment || elements.kind != set) continue;
+    for (size_t i = 0; i < elements.tensors.size(); ++i) {
+      const HeldTensor& tensor = (*elements.table)[static_cast<size_t>(elements.tensors[i])];
+      const ElementFact fact{.position = elements.positions[i], .value = elements.values[i]};
+      const auto [known, inserted] = facts.emplace(tensor.name, fact);
+      if (!inserted &&
+          (known->second.value != fact.value || known->second.position != fact.position)) {
+        known->second.ambiguous = true;
+      }
+    }
+  }
+  return facts;
+}
+
+std::vector<std::string> StatesOf(const StepOfRank& step, Moment moment) {
+  std::set<std::string> names;
+  for (const Values& values : step.values) {
+    if (values.moment == moment && values.kind != TensorSet::kParameter &&
+        values.kind != TensorSet::kGradient && values.kind != TensorSet::kContribution) {
+      names.insert(values.set);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+int64_t CountEvents(const StepOfRank& step, EventType type) {
+  return std::count_if(step.events.begin(), step.events.end(),
+                       [type](const Event& event) { return event.type == type; });
+}
+
+bool HasEvent(const StepOfRank& step, EventType type) { return CountEvents(step, type) > 0; }
+
+bool StateIsReplaced(const StepOfRank& step) {
+  return HasEvent(step, EventType::kStateLoaded) || HasEvent(step, EventType::kAveraged) ||
+         HasEvent(step, EventType::kParameterChanged);
+}
+
+bool IsMatrix(const HeldTensor& tensor) {
+  return !tensor.buffer && tensor.of.size() >= 2 && tensor.local >= kElementsOfMatrix;
+}
+
+bool IsWhole(const HeldTensor& tensor) {
+  int64_t elements = 1;
+  for (const int64_t extent : tensor.of) {
+    if (extent == 0) return true;
+    if (elements > tensor.local / extent) return false;
+    elements *= extent;
+  }
+  return tensor.local == elements;
+}
+
+Alarm LawAlarm(const char* rule, int64_t step, const Header& header, absl::string_view subject,
+               std::string statement) {
+  Alarm alarm{.tier = Tier::kLaw, .rule = rule, .step = step};
+  if (header.world > 1) alarm.ranks = {header.rank};
+  alarm.subject = std::string(subject);
+  alarm.statement = std::move(statement);
+  return alarm;
+}
+
+}  // namespace planproof::monitor
