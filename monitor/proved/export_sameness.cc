@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
+
+#include "monitor/proved/element_labels.h"
+#include "sdfg/dense_evaluator.h"
 
 namespace planproof::monitor {
 namespace {
 
 using sdfg::TensorId;
+
+constexpr int64_t kMostLabels = int64_t{1} << 24;
 
 // Sums and the like of what several ranks have: their order is the group's.
 bool Reduces(sdfg::OperatorKind kind) {
@@ -16,103 +22,137 @@ bool Reduces(sdfg::OperatorKind kind) {
          kind == sdfg::OperatorKind::kReduce;
 }
 
-// What tells tensors apart that nothing computes, and results of operators.
-using TensorKey = std::vector<int64_t>;
-
-class TensorClasses {
+class LabelsOfPlan {
  public:
-  TensorClasses(const lineage::Problem& problem, bool by_group)
+  LabelsOfPlan(const lineage::Problem& problem, bool by_group)
       : problem_(problem), by_group_(by_group) {}
 
-  std::vector<int64_t> Compute() {
+  std::vector<std::vector<uint64_t>> Compute() {
     const sdfg::Graph& graph = problem_.parallel;
-    classes_.assign(graph.tensors.size(), -1);
+    labels_.resize(graph.tensors.size());
     for (size_t t = 0; t < graph.tensors.size(); ++t) {
       if (graph.tensors[t].producer == sdfg::kNone) SetHeld(static_cast<TensorId>(t));
     }
     for (const sdfg::Operator& op : graph.operators) SetComputed(op);
-    return std::move(classes_);
+    return std::move(labels_);
   }
 
  private:
-  int64_t ClassOf(TensorKey key) {
-    return known_.emplace(std::move(key), static_cast<int64_t>(known_.size())).first->second;
-  }
-
-  // A tensor that a rank holds at the start: the same part of the same tensor of the model.
+  // What a rank holds at the start: an element of a tensor of the model, or of nothing else.
   void SetHeld(TensorId tensor) {
     const sdfg::Tensor& held = problem_.parallel.tensors[tensor];
     const lineage::Lineage& lineage = problem_.lineage[tensor];
-    TensorKey key = {0, static_cast<int64_t>(held.dtype), static_cast<int64_t>(held.role)};
+    uint64_t whose = Mixed(static_cast<uint64_t>(held.dtype), static_cast<uint64_t>(held.role));
+    const bool known = lineage.kind == lineage::LineageKind::kFull;
     const bool constant =
         held.role == sdfg::TensorRole::kOne || held.role == sdfg::TensorRole::kZero;
-    if (lineage.kind != lineage::LineageKind::kFull && !constant) key.push_back(-1 - tensor);
-    key.insert(key.end(), held.shape.begin(), held.shape.end());
-    key.push_back(lineage.kind == lineage::LineageKind::kFull ? lineage.logical : -1);
-    for (const sdfg::IndexMap& map : lineage.map) {
-      key.push_back(map.constant);
-      key.push_back(static_cast<int64_t>(map.terms.size()));
-      for (const sdfg::IndexTerm& term : map.terms) {
-        key.insert(key.end(), {term.dim, term.scale, term.div, term.mod, term.offset, term.gate.dim,
-                               term.gate.div, term.gate.mod, term.gate.offset});
+    if (known) whose = Mixed(whose, static_cast<uint64_t>(lineage.logical));
+    if (!known && !constant) whose = Mixed(whose, ~static_cast<uint64_t>(tensor));
+    std::vector<uint64_t>& labels = labels_[tensor];
+    std::vector<int64_t> index(held.shape.size(), 0);
+    const int64_t elements = sdfg::ElementCount(held.shape);
+    for (int64_t k = 0; k < elements; ++k) {
+      uint64_t label = whose;
+      if (known) {
+        for (const int64_t i : lineage.LogicalIndex(index)) {
+          label = Mixed(label, static_cast<uint64_t>(i));
+        }
+      } else if (!constant) {
+        label = Mixed(label, static_cast<uint64_t>(k));
       }
+      labels.push_back(label);
+      Advance(held.shape, &index);
     }
-    classes_[tensor] = ClassOf(std::move(key));
   }
 
   void SetComputed(const sdfg::Operator& op) {
-    TensorKey key = {1, FunctionNumber(op), static_cast<int64_t>(op.kind), op.lifted ? 1 : 0};
-    const bool told_apart = by_group_ && Reduces(op.kind);
-    for (const TensorId input : op.inputs) {
-      key.push_back(classes_[input]);
-      // Results of one collective are one, those of two groups may be summed in another order.
-      if (told_apart) key.push_back(input);
+    uint64_t seed = Mixed(static_cast<uint64_t>(op.kind), op.lifted ? 1 : 0);
+    const bool reduces = Reduces(op.kind);
+    if (by_group_ && reduces) {
+      for (const sdfg::Device rank : op.group) seed = Mixed(seed, static_cast<uint64_t>(rank));
     }
     // Memory that nobody wrote is the same nowhere.
-    if (op.kind == sdfg::OperatorKind::kUninitialised) key.push_back(op.outputs.front());
+    if (op.kind == sdfg::OperatorKind::kUninitialised) {
+      seed = Mixed(seed, ~static_cast<uint64_t>(op.outputs.front()));
+    }
+    std::vector<const std::vector<uint64_t>*> inputs;
+    for (const TensorId input : op.inputs) inputs.push_back(&labels_[input]);
     for (size_t k = 0; k < op.outputs.size(); ++k) {
-      if (op.outputs[k] == sdfg::kNone) continue;
-      TensorKey own = key;
-      own.push_back(static_cast<int64_t>(k));
-      own.push_back(static_cast<int64_t>(problem_.parallel.tensors[op.outputs[k]].dtype));
-      classes_[op.outputs[k]] = ClassOf(std::move(own));
+      const TensorId output = op.outputs[k];
+      if (output == sdfg::kNone) continue;
+      const sdfg::Tensor& tensor = problem_.parallel.tensors[output];
+      const uint64_t own = Mixed(seed, static_cast<uint64_t>(tensor.dtype));
+      std::optional<std::vector<uint64_t>> labels;
+      if (op.function != nullptr) {
+        labels = LabelsElementByElement(*op.function, static_cast<int>(k), inputs, own, reduces);
+      }
+      labels_[output] = labels ? *std::move(labels) : OfWhole(op, k, own, tensor.shape);
     }
   }
 
+  // Of an operator whose elements depend on much of its inputs, or on positions: the same function
+  // of the same inputs.
+  std::vector<uint64_t> OfWhole(const sdfg::Operator& op, size_t output, uint64_t label,
+                                const sdfg::Shape& shape) {
+    label = Mixed(label, FunctionNumber(op));
+    label = Mixed(label, output);
+    for (const TensorId input : op.inputs) {
+      for (const uint64_t own : labels_[input]) label = Mixed(label, own);
+    }
+    std::vector<uint64_t> labels;
+    const int64_t elements = sdfg::ElementCount(shape);
+    for (int64_t k = 0; k < elements; ++k) {
+      labels.push_back(Mixed(label, static_cast<uint64_t>(k)));
+    }
+    return labels;
+  }
+
   // Functions of two ranks that are equal need not be one object.
-  int64_t FunctionNumber(const sdfg::Operator& op) {
+  uint64_t FunctionNumber(const sdfg::Operator& op) {
     const auto [at, is_new] = function_numbers_.emplace(op.function.get(), 0);
     if (is_new) {
       std::string text = op.function == nullptr ? "" : op.function->Serialize();
-      at->second =
-          texts_.emplace(std::move(text), static_cast<int64_t>(texts_.size())).first->second;
+      at->second = texts_.emplace(std::move(text), texts_.size()).first->second;
     }
     return at->second;
   }
 
   const lineage::Problem& problem_;
   const bool by_group_;
-  std::vector<int64_t> classes_;
-  std::map<TensorKey, int64_t> known_;
-  std::map<const sdfg::IndexFunction*, int64_t> function_numbers_;
-  std::map<std::string, int64_t> texts_;
+  std::vector<std::vector<uint64_t>> labels_;
+  std::map<const sdfg::IndexFunction*, uint64_t> function_numbers_;
+  std::map<std::string, uint64_t> texts_;
 };
 
-bool AllOfOneClass(const std::vector<int64_t>& classes, const std::vector<TensorId>& tensors) {
-  return std::all_of(tensors.begin(), tensors.end(), [&](TensorId tensor) {
-    return classes[tensor] == classes[tensors.front()];
-  });
+bool CanBeLabelled(const sdfg::Graph& graph) {
+  int64_t elements = 0;
+  for (const sdfg::Tensor& tensor : graph.tensors) {
+    if (!tensor.axes.empty()) return false;
+    elements += sdfg::ElementCount(tensor.shape);
+    if (elements > kMostLabels) return false;
+  }
+  return true;
+}
+
+bool HaveOneLabel(const std::vector<std::vector<uint64_t>>& labels,
+                  const std::vector<TensorId>& tensors) {
+  return !labels.empty() &&
+         std::all_of(tensors.begin(), tensors.end(), [&](TensorId tensor) {
+           return labels[tensor] == labels[tensors.front()];
+         });
 }
 
 }  // namespace
 
-ComputedAlike::ComputedAlike(const lineage::Problem& problem)
-    : shared_(TensorClasses(problem, true).Compute()),
-      alike_(TensorClasses(problem, false).Compute()) {}
+ComputedAlike::ComputedAlike(const lineage::Problem& problem) {
+  if (!CanBeLabelled(problem.parallel)) return;
+  shared_ = LabelsOfPlan(problem, true).Compute();
+  alike_ = LabelsOfPlan(problem, false).Compute();
+}
 
 Sameness ComputedAlike::Of(const std::vector<TensorId>& tensors) const {
-  if (tensors.empty() || AllOfOneClass(shared_, tensors)) return Sameness::kBits;
-  return AllOfOneClass(alike_, tensors) ? Sameness::kAlike : Sameness::kValues;
+  if (tensors.size() < 2 || HaveOneLabel(shared_, tensors)) return Sameness::kBits;
+  return HaveOneLabel(alike_, tensors) ? Sameness::kAlike : Sameness::kValues;
 }
 
 }  // namespace planproof::monitor
