@@ -14,9 +14,10 @@ warnings.filterwarnings("ignore", r"'planproof\.torch\.(launch|replay)' found in
 from planproof.torch.dump import dump, dump_reference  # noqa: E402
 from planproof.torch.launch import Training, check, launch  # noqa: E402
 from planproof.torch.monitor import monitor  # noqa: E402
+from planproof.torch.monitoring.alarms import Alarm, RunAlarm  # noqa: E402
 from planproof.torch.places import phase  # noqa: E402
 from planproof.torch.recording import record, recording  # noqa: E402
 from planproof.torch.relations import Held, Input, Output, Part, bounded, part, reduced, shard  # noqa: E402
 
-__all__ = ["Held", "Input", "Output", "Part", "Training", "bounded", "check", "dump", "dump_reference", "launch", "monitor", "part",
-           "phase", "record", "recording", "reduced", "shard"]
+__all__ = ["Alarm", "Held", "Input", "Output", "Part", "RunAlarm", "Training", "bounded", "check", "dump", "dump_reference", "launch",
+           "monitor", "part", "phase", "record", "recording", "reduced", "shard"]

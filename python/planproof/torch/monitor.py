@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from planproof.errors import RecordingError
+from planproof.torch.monitoring.alarms import Alarm, Watcher
 from planproof.torch.monitoring.session import Session
 from planproof.torch.relations import Placement, Rename
 
@@ -32,7 +33,7 @@ class monitor:  # pylint: disable=invalid-name
 
     def __init__(self, model: Union[nn.Module, Sequence[nn.Module]], optimizer: Any, directory: "Union[str, os.PathLike[str]]", *,
                  every: int = 50, monitors: "Union[None, str, os.PathLike[str]]" = None,
-                 on_alarm: Union[None, str, Callable[[Any], None]] = "log", rename: Optional[Rename] = None,
+                 on_alarm: Union[None, str, Callable[[Alarm], None]] = "log", rename: Optional[Rename] = None,
                  placement: Optional[Placement] = None) -> None:
         global _running
         if _running is not None:
@@ -40,6 +41,18 @@ class monitor:  # pylint: disable=invalid-name
         models = [model] if isinstance(model, nn.Module) or not isinstance(model, (list, tuple)) else list(model)
         self._session: Optional[Session] = Session(models, optimizer, os.fspath(directory), every, rename, placement)
         _running = self
+        self._watcher: Optional[Watcher] = None
+        if on_alarm is not None and self._session.rank == 0:
+            self._watch(self._session, os.fspath(directory), None if monitors is None else os.fspath(monitors), on_alarm)
+
+    def _watch(self, session: Session, directory: str, monitors: Optional[str],
+               on_alarm: Union[str, Callable[[Alarm], None]]) -> None:
+        try:
+            self._watcher = watcher = Watcher(directory, monitors, on_alarm)
+        except BaseException:
+            self.close("exception", "RecordingError")
+            raise
+        session.steps.when_ended.append(lambda _: watcher.dispatch())
 
     def loss(self, value: torch.Tensor) -> torch.Tensor:
         """Says that this is the loss, before `backward`: then backward is to start from it, and not from a part of it. Returns it."""
@@ -54,6 +67,9 @@ class monitor:  # pylint: disable=invalid-name
         if session is not None:
             _running = None
             session.close(reason, exception)
+            watcher, self._watcher = self._watcher, None
+            if watcher is not None:
+                watcher.close(quietly=exception is not None)
 
     def __enter__(self) -> "monitor":
         return self

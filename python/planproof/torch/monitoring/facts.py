@@ -101,6 +101,12 @@ class Facts:
                                             found.sketches, found.fingerprints))
         return found
 
+    def keep_sums(self, moment: Moment, word: str, number: int, tensor: torch.Tensor) -> None:
+        """Sums of one tensor, which are those of no set that is taken again."""
+        found = self.sums.measure([self.holdings.entries[number].slot()], [tensor])
+        self.steps.facts.append(Columns(self.steps.number, moment, self.table, word, [number], found.norms, found.sketches,
+                                        found.fingerprints))
+
     def _known(self, word: str, numbers: Sequence[int]) -> Optional[Sums]:
         """What was found last of these tensors. One that was not taken before has the fingerprint 0, whose sums are zero as well."""
         latest = self._latest.get(word)

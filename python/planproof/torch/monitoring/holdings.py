@@ -29,6 +29,9 @@ class Entry:
     shared_with: Optional[int] = None
     optimizers: List[int] = field(default_factory=list)
     replicas: Optional[List[int]] = None
+    #: The name here, and the number of the model that has it.
+    key: str = ""
+    model: int = 0
 
     def slot(self) -> Slot:
         return Slot(self.name, self.part)
@@ -64,22 +67,31 @@ class Holdings:
         self.entries: List[Entry] = []
         for number, model in enumerate(models):
             prefix = f"{number}." if len(models) > 1 else ""
-            self._add(model, prefix, rename, placement)
+            self._add(number, model, prefix, rename, placement)
         if len(self.entries) > MOST_TENSORS:
             raise RecordingError(f"a journal has at most {MOST_TENSORS} tensors, the model has {len(self.entries)}")
         self.by_identity = {id(entry.object): number for number, entry in reversed(list(enumerate(self.entries)))}
         self._assign(optimizers)
-        self.encoded = [entry.encoded() for entry in self.entries]
+        self.encode()
         #: Numbers of the parameters whose values are facts: each memory once.
         self.parameters = [number for number, entry in enumerate(self.entries)
                            if not entry.buffer and entry.shared_with is None and entry.held().numel()]
         #: Those that no optimizer has.
         self.without_optimizer = [number for number in self.parameters if not self.entries[number].optimizers]
 
+    def encode(self) -> None:
+        """The table, as tensors are now."""
+        self.encoded = [entry.encoded() for entry in self.entries]
+        self.trainable = [entry.object.requires_grad for entry in self.entries]
+
+    def still_trainable(self) -> bool:
+        """Whether the same tensors require gradients as when the table was made."""
+        return self.trainable == [entry.object.requires_grad for entry in self.entries]
+
     def bytes_of_parameters(self) -> int:
         return sum(self.entries[number].held().nbytes for number in self.parameters)
 
-    def _add(self, model: nn.Module, prefix: str, rename: Optional[Rename], placement: Optional[Placement]) -> None:
+    def _add(self, number: int, model: nn.Module, prefix: str, rename: Optional[Rename], placement: Optional[Placement]) -> None:
         known: Dict[Tuple[int, int], int] = {}
         replicas = _replicas_of_wrapper(model)
         for each in self._parameters(model, rename, placement):
@@ -95,6 +107,7 @@ class Holdings:
             memory = (own.data_ptr(), own.numel())
             entry = Entry(prefix + each.name, each.object, part, each.role == "buffer",
                           known.get(memory) if own.numel() else None, replicas=_replicas(each.object) or replicas)
+            entry.key, entry.model = each.key, number
             known.setdefault(memory, len(self.entries))
             self.entries.append(entry)
 

@@ -13,6 +13,7 @@ from planproof.errors import RecordingError
 from planproof.torch.monitoring import holdings as held
 from planproof.torch.monitoring.batches import Batch
 from planproof.torch.monitoring.communication import Communication
+from planproof.torch.monitoring.contributions import Contributions
 from planproof.torch.monitoring.facts import Facts
 from planproof.torch.monitoring.holdings import Holdings, class_name
 from planproof.torch.monitoring.journal import Journal, Kind, Moment, Type
@@ -20,7 +21,9 @@ from planproof.torch.monitoring.losses import Losses
 from planproof.torch.monitoring.model_hooks import ModelHooks, named_tensors
 from planproof.torch.monitoring.optimizer_hooks import OptimizerHooks
 from planproof.torch.monitoring.patches import Patches
+from planproof.torch.monitoring.states import Outputs, fingerprint_of_state, nonzero
 from planproof.torch.monitoring.steps import Steps
+from planproof.torch.monitoring.tables import Tables
 from planproof.torch.monitoring.training_functions import TrainingFunctions
 from planproof.torch.relations import Placement, Rename, local, unwrapped
 
@@ -62,19 +65,29 @@ class Session:
         table = self.journal.tensors(self.holdings.encoded)
         self.steps = Steps(self.journal, every)
         self.facts = Facts(self.steps, self.holdings, table)
-        self.batch = Batch()
+        self.batch, self._outputs = Batch(), Outputs(self.steps, self.holdings)
+        self._contributions = Contributions(lambda: self.facts)
+        self.tables = Tables(self.steps, self.models, self.optimizers, self._hold, self._renew)
+        self.tables.start(self.holdings)
         self._cleared: Set[int] = set()
-        self._begun = False
         self._patches = Patches()
         self._watch(names)
         for what, why in self.holdings.not_observed:
             self.not_observed(what, why)
+        self.steps.last_fact = self.batch.taken
         self.steps.when_ended.append(self._ended)
         self._start_step()
         self.journal.flush()
 
     def _hold(self) -> Holdings:
         return Holdings(self.models, self.optimizers, self._rename, self._placement)
+
+    def _renew(self, holdings: Holdings) -> None:
+        """The models have changed."""
+        self.holdings = holdings
+        self.facts.renew(holdings, self.journal.tensors(holdings.encoded))
+        for index in range(len(self.optimizers)):
+            self._hooks.write_options(index, again=True)
 
     def _write_header(self, every: int, optimizers: List[Dict[str, Any]]) -> None:
         self.journal.json(Kind.HEADER, {
@@ -86,7 +99,7 @@ class Session:
         self._hooks = OptimizerHooks(self.steps, self.optimizers, names, lambda: self.holdings, self._before_step, self._after_step)
         for index in range(len(self.optimizers)):
             self._hooks.write_options(index)
-        self._calls = ModelHooks(self.steps, self.models, self.device, self._before_forward, self._waiting_gradients, self._of_output)
+        self._calls = ModelHooks(self.steps, self.models, self.device, self._before_forward, self._waiting_gradients, self._outputs.take)
         for module in self._calls.compiled:
             self.not_observed(f"modules within {class_name(module)}", "they are in a compiled graph")
         inner = [unwrapped(model) for model in self.models]
@@ -103,30 +116,40 @@ class Session:
         self.journal.json(Kind.NOT_OBSERVED, {"what": what, "why": why})
 
     def _start_step(self) -> None:
-        self._begun = False
+        self._begun = self._has_begin = False
         if self.steps.sampled:
             self._calls.sample(self.modules)
+            self._contributions.sample()
+            self._outputs.start()
 
     def _ended(self, _: int) -> None:
         self._calls.stop_sampling()
+        self._contributions.stop()
         self._start_step()
 
     def _before_forward(self, module: nn.Module, arguments: Any) -> None:
         if not self._begun:
             self._begun = True
+            self.tables.check()
             if self.steps.sampled:
-                self.facts.parameters(Moment.BEGIN, self.holdings.parameters)
+                self._take_begin()
         if self.steps.sampled and module.training and torch.is_grad_enabled():
             positional, options = arguments
             for name, tensor in named_tensors("", positional) + named_tensors("", options):
                 self.batch.add(name, tensor)
 
+    def _take_begin(self) -> None:
+        if not self._has_begin:
+            self._has_begin = True
+            self.facts.parameters(Moment.BEGIN, self.holdings.parameters)
+
     def _waiting_gradients(self) -> int:
         """Gradients that are there before a forward pass, and not known to be zero."""
         if len(self._cleared) >= len(self.optimizers) and self._cleared:
             return 0
-        return sum(entry.object.grad is not None for entry in self.holdings.entries
-                   if not entry.buffer and not (entry.optimizers and self._cleared.issuperset(entry.optimizers)))
+        found = [entry.object.grad for entry in self.holdings.entries
+                 if not entry.buffer and not (entry.optimizers and self._cleared.issuperset(entry.optimizers))]
+        return nonzero([gradient for gradient in found if gradient is not None])
 
     def _clear(self, _: bool, holder: Any) -> None:
         for index, optimizer in enumerate(self.optimizers):
@@ -141,9 +164,6 @@ class Session:
         if self.steps.sampled and torch.is_grad_enabled() and isinstance(target, torch.Tensor) and not target.requires_grad:
             self.batch.add(f"{name}.target", target)
 
-    def _of_output(self, name: str, module: nn.Module, output: torch.Tensor) -> None:
-        pass
-
     def _before_clipping(self, parameters: Iterable[torch.Tensor]) -> None:
         if self.steps.sampled:
             numbers = {self.holdings.by_identity.get(id(each)) for each in parameters}
@@ -156,12 +176,15 @@ class Session:
                 (index == 0 and not self.holdings.entries[number].optimizers)]
 
     def _before_step(self, index: int) -> None:
+        self.tables.check()
         if self.steps.sampled:
             numbers = self._of_optimizer(index)
-            self.facts.gradients(Moment.BEFORE, numbers)
+            scaled = getattr(self.optimizers[index], "grad_scale", None) is not None
+            if not scaled:
+                self.facts.gradients(Moment.BEFORE, numbers)
+                self.facts.elements(Moment.BEFORE, numbers)
             self.facts.parameters(Moment.BEFORE, numbers)
-            self.facts.elements(Moment.BEFORE, numbers)
-            self.facts.states(Moment.BEFORE, self.optimizers[index], numbers)
+            self.facts.states(Moment.BEFORE, self.optimizers[index], numbers, not scaled)
 
     def _after_step(self, index: int) -> None:
         if not self.steps.sampled and not self.steps.before_sampled:
@@ -171,12 +194,16 @@ class Session:
         if self.steps.sampled:
             self.facts.elements(Moment.AFTER, numbers)
             self.facts.states(Moment.AFTER, self.optimizers[index], numbers)
-            batch = self.batch.taken(self.steps.number)
-            if batch is not None:
-                self.steps.facts.append(batch)
 
     def _state_read(self, model: nn.Module, state: Any, prefix: str) -> None:
-        pass
+        """The state of a model was read between its steps: its fingerprint, and that of the parameters that it should be of."""
+        number = next(number for number, each in enumerate(self.models) if model is each or model is unwrapped(each))
+        found = fingerprint_of_state(self.holdings, number, state, prefix, self.facts.sums)
+        if found is None:
+            self.not_observed(f"state of {class_name(model)}", "it holds other parts of parameters than this process")
+        elif self.steps.between():
+            self._take_begin()
+            self.steps.add(Type.STATE_READ, 0, class_name(model), c=found)
 
     def loss(self, value: Any) -> None:
         """The program says what its loss is."""
@@ -186,6 +213,8 @@ class Session:
         """Takes all hooks away and ends the journal."""
         self._functions.closed = self._losses.closed = self._communication.closed = True
         self._calls.close()
+        self._contributions.stop()
+        self.tables.close()
         self._hooks.close()
         self._patches.restore()
         steps = self.steps.number

@@ -39,6 +39,8 @@ class Steps:
         self._stepped: Set[int] = set()
         self._known_iterations: Set[frozenset[int]] = set()
         self._mark: Tuple[int, int] = (0, 0)
+        #: Gives a fact of the step that is about to be written, or None.
+        self.last_fact: Callable[[int], Optional[Fact]] = lambda _: None
         #: Called when a step has ended, with its number.
         self.when_ended: List[Callable[[int], None]] = []
 
@@ -52,6 +54,10 @@ class Steps:
     @property
     def before_sampled(self) -> bool:
         return self.is_sampled(self.number + 1)
+
+    def between(self) -> bool:
+        """Whether no optimizer has stepped yet in this step."""
+        return not self._stepped
 
     def add(self, type: Type, flags: int = 0, subject: Optional[str] = None, a: Number = 0.0, b: Number = 0.0,
             c: Number = 0) -> Event:
@@ -71,18 +77,19 @@ class Steps:
         self._stepped.add(index)
         self._mark = len(self.events), len(self.facts)
         if len(self._stepped) >= count or frozenset(self._stepped) in self._known_iterations:
-            self._write(self.events, self.facts, left_out)
-            self.events, self.facts = [], []
+            events, facts, self.events, self.facts = self.events, self.facts, [], []
+            self._write(events, facts, left_out)
 
     def _split(self) -> None:
         """Ends the step at its last optimizer's end; what came after that is of the next."""
         events, facts = self._mark
-        later = self.events[events:], [_renumbered(each, self.number + 1) for each in self.facts[facts:]]
-        self._write(self.events[:events], self.facts[:facts], False)
-        self.events, self.facts = later
+        own = self.events[:events], self.facts[:facts]
+        self.events, self.facts = self.events[events:], [_renumbered(each, self.number + 1) for each in self.facts[facts:]]
+        self._write(*own, False)
 
     def _write(self, events: Sequence[Event], facts: Sequence[Fact], left_out: bool) -> None:
-        self._write_facts(facts)
+        last = self.last_fact(self.number)
+        self._write_facts([*facts, last] if last is not None else facts)
         self._fetch(events)
         flags = (SAMPLED if self.sampled else 0) | (LEFT_OUT if left_out else 0)
         self.journal.step(self.number, time.perf_counter_ns() - self._start, flags, events)
@@ -108,8 +115,8 @@ class Steps:
     def finish(self) -> None:
         """Writes what has followed the last step's end."""
         if self.events or self.facts:
-            self._write(self.events, self.facts, False)
-            self.events, self.facts = [], []
+            events, facts, self.events, self.facts = self.events, self.facts, [], []
+            self._write(events, facts, False)
 
 
 def _renumbered(fact: Fact, step: int) -> Fact:
