@@ -139,7 +139,7 @@ def arguments():
     parser.add_argument("--seeds", type=int, default=3, help="runs of each healthy script besides its two references")
     parser.add_argument("--first-seed", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--keep", metavar="DIRECTORY", help="where the journals are to stay")
+    parser.add_argument("--keep", metavar="DIRECTORY", help="where the journals are to stay; those that are there are not made again")
     return parser.parse_args()
 
 

@@ -4,9 +4,10 @@ import dataclasses
 import json
 import multiprocessing
 import os
+import shutil
 import subprocess
 
-from monitored_run import execute, prepare
+from monitored_run import Outcome, execute, prepare
 
 NO_ALARM, ALARM, BAD_INPUT, NOTHING_CHECKED = 0, 1, 2, 3
 
@@ -32,6 +33,20 @@ class Verdict:
                          for alarm in self.alarms[:3]) or f"exit {self.code}"
 
 
+def kept_or_executed(settings, scratch):
+    """The outcome of a run that is there, or that is made now."""
+    path = os.path.join(scratch, "outcome.json")
+    if os.path.exists(path):
+        with open(path) as file:
+            return Outcome(settings, **json.load(file))
+    shutil.rmtree(scratch, ignore_errors=True)
+    outcome = execute(settings, scratch)
+    if not outcome.error:
+        with open(path, "w") as file:
+            json.dump({key: value for key, value in vars(outcome).items() if key != "settings"}, file)
+    return outcome
+
+
 class Runner:
     """Keeps what ran under a directory; a run of the same settings is not made twice."""
 
@@ -41,11 +56,11 @@ class Runner:
         self.pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork"))
 
     def want(self, *all_settings):
-        """Starts what was not started."""
+        """Starts what was not started, in this process or in an earlier one with the same directory."""
         for settings in all_settings:
             if settings not in self.outcomes:
-                scratch = os.path.join(self.directory, f"run{len(self.outcomes):04}")
-                self.outcomes[settings] = self.pool.submit(execute, settings, scratch)
+                scratch = os.path.join(self.directory, settings.label.replace("/", ".").replace(" ", "_"))
+                self.outcomes[settings] = self.pool.submit(kept_or_executed, settings, scratch)
 
     def outcome(self, settings):
         self.want(settings)
@@ -86,17 +101,12 @@ def _last_line(done):
 
 
 def _parsed(text):
-    """Alarms and notices of the lines of `--json -`."""
-    alarms, notices = [], []
-    for line in text.splitlines():
-        if not line.startswith("{"):
-            continue
-        said = json.loads(line)
-        if "alarm" in said:
-            alarms.append(said["alarm"])
-        elif "notice" in said:
-            notices.append(said["notice"])
-    return alarms, notices
+    """Alarms, in which those of one cause are one, and notices: of the last line of `--json -`, which has the whole report."""
+    for line in reversed(text.splitlines()):
+        if line.startswith('{"report"'):
+            report = json.loads(line)["report"]
+            return report["alarms"], report["notices"]
+    return [], []
 
 
 def names_subject(alarm, fault):
