@@ -66,6 +66,7 @@ struct Option {
 struct ParameterGroup {
   std::vector<std::pair<std::string, Option>> options;  // by name
   std::vector<int32_t> tensors;                         // of the table at that time
+  std::vector<std::vector<int64_t>> others;  // shapes of its tensors that are not in the table
 };
 
 struct OptimizerOptions {

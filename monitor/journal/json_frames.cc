@@ -153,11 +153,29 @@ Option ReadOption(const Json& json) {
   return option;
 }
 
+// Shapes; what is none is left out.
+void ReadOthers(const Json& json, ParameterGroup* group) {
+  if (!json.is_array()) return;
+  for (const Json& shape : json) {
+    std::vector<int64_t> extents;
+    bool whole = shape.is_array();
+    for (size_t i = 0; whole && i < shape.size(); ++i) {
+      whole = shape[i].is_number_integer();
+      if (whole) extents.push_back(shape[i].get<int64_t>());
+    }
+    if (whole) group->others.push_back(std::move(extents));
+  }
+}
+
 absl::StatusOr<ParameterGroup> ReadGroup(const Json& json, const TensorTable* table) {
   if (!json.is_object()) return Wrong("\"groups\" is no list of objects");
   ParameterGroup group;
   for (const auto& [name, value] : json.items()) {
-    if (name != "tensors") group.options.emplace_back(name, ReadOption(value));
+    if (name == "others") {
+      ReadOthers(value, &group);
+    } else if (name != "tensors") {
+      group.options.emplace_back(name, ReadOption(value));
+    }
   }
   const int64_t tensors = table == nullptr ? 0 : static_cast<int64_t>(table->size());
   if (absl::Status status = ReadNumbers(json, "tensors", 0, tensors - 1, &group.tensors);

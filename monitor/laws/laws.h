@@ -9,6 +9,11 @@
 
 namespace planproof::monitor {
 
+// What laws about replicas tell each other: from then on replicas drift apart, which is told.
+struct ReplicaTrouble {
+  bool explained = false;
+};
+
 // Rule "backward_from_loss": a backward starts from what m.loss was given, times the loss scale,
 // divided by the number of backwards of a step.
 std::unique_ptr<Judge> BackwardFromLossLaw();
@@ -24,13 +29,13 @@ std::unique_ptr<Judge> DataOfRanksLaw();
 std::unique_ptr<Judge> CollectivesAgreeLaw();
 // Rules "gradients_reduced" and "gradients_averaged": gradients of replicas are the mean of what
 // the ranks contribute.
-std::unique_ptr<Judge> GradientsReducedLaw();
+std::unique_ptr<Judge> GradientsReducedLaw(std::shared_ptr<ReplicaTrouble> trouble);
 // Rule "clipped_alike": clipping multiplies the parts of a tensor by one factor.
-std::unique_ptr<Judge> ClippedAlikeLaw();
+std::unique_ptr<Judge> ClippedAlikeLaw(std::shared_ptr<ReplicaTrouble> trouble);
 // Rule "clip_norm": the norm that clipping returns is that of the gradients, each part once.
 std::unique_ptr<Judge> ClipNormLaw();
 // Rule "replicas_equal": parameters of replicas have the same bits.
-std::unique_ptr<Judge> ReplicasEqualLaw();
+std::unique_ptr<Judge> ReplicasEqualLaw(std::shared_ptr<const ReplicaTrouble> trouble);
 // Rule "moments_continue": an optimizer finds the states that it left.
 std::unique_ptr<Judge> MomentsContinueLaw();
 // Rule "moments_linear": new moments are the documented combination of the old ones and gradients.
@@ -39,11 +44,9 @@ std::unique_ptr<Judge> MomentsLinearLaw();
 std::unique_ptr<Judge> OptimizerUpdateLaw();
 // Rule "update_arrives": a step changes the model.
 std::unique_ptr<Judge> UpdateArrivesLaw();
-// Rule "changed_between_steps": nothing but the optimizer changes single parameters.
+// Rules "changed_between_steps": nothing but the optimizer changes single parameters, and
+// "initialised_again": all do not become what they were at the start, nor something unrelated.
 std::unique_ptr<Judge> ChangedBetweenStepsLaw();
-// Rule "initialised_again": parameters do not become what they were at the start, nor something
-// unrelated, while the optimizer's moments go on.
-std::unique_ptr<Judge> InitialisedAgainLaw();
 
 // All of them, causes before what follows from them.
 std::vector<std::unique_ptr<Judge>> AllLaws();

@@ -94,7 +94,8 @@ class OptimizerHooks:
         for group in groups:
             options = {key: plain_number(value) for key, value in group.items() if key != "params"}
             numbers = [holdings.by_identity[id(each)] for each in group["params"] if id(each) in holdings.by_identity]
-            encoded.append({**options, "tensors": numbers})
+            others = [list(each.shape) for each in group["params"] if id(each) not in holdings.by_identity]
+            encoded.append({**options, "tensors": numbers, "others": others})
         self._steps.journal.json(Kind.OPTIONS, {"optimizer": index, "groups": encoded})
 
     def close(self) -> None:
