@@ -81,8 +81,7 @@ class HostSums:
         bits, by their fingerprints, are taken from there."""
         found = Sums.zeros(len(slots))
         small: Dict[Tuple[torch.dtype, bool], List[int]] = {}
-        guard = torch._C._DisableAutocast()
-        with torch.no_grad(), numpy.errstate(all="ignore"):
+        with torch._C._DisableAutocast(), torch.no_grad(), numpy.errstate(all="ignore"):
             for at, (slot, tensor) in enumerate(zip(slots, tensors)):
                 if tensor.numel() <= SMALL:
                     if tensor.numel():
@@ -91,7 +90,6 @@ class HostSums:
                     self._large(slot, tensor.detach(), at, found, known)
             for places in small.values():
                 self._small([slots[at] for at in places], [tensors[at].detach() for at in places], places, found)
-        del guard
         return found.hide_what_is_not_finite()
 
     def _large(self, slot: Slot, tensor: torch.Tensor, at: int, found: Sums, known: Optional[Sums]) -> None:
