@@ -182,14 +182,13 @@ def _matrix(tensor: torch.Tensor, piece: Rectangle, rows: Factors, columns: Fact
 
 
 def _fingerprint(matrix: torch.Tensor, rows: Factors, columns: Factors) -> int:
+    """The sum over a rectangle; a uint64 that has wrapped around as the format says."""
     bits = _bits(matrix)
-    along = columns.fingerprint if bits.shape[0] == 1 else numpy.einsum("rc,r->c", bits, rows.fingerprint) \
-        if bits.shape[1] == 1 else numpy.einsum("rc,c->r", bits, columns.fingerprint)
     if bits.shape[0] == 1:
-        return int(numpy.einsum("c,c->", bits[0], along))
+        return int(numpy.einsum("c,c->", bits[0], columns.fingerprint) * rows.fingerprint[0])
     if bits.shape[1] == 1:
-        return int(along[0])
-    return int(numpy.einsum("r,r->", along, rows.fingerprint))
+        return int(numpy.einsum("r,r->", bits[:, 0], rows.fingerprint) * columns.fingerprint[0])
+    return int(numpy.einsum("r,r->", numpy.einsum("rc,c->r", bits, columns.fingerprint), rows.fingerprint))
 
 
 def _add_sketches(matrix: torch.Tensor, rows: Factors, columns: Factors, sketches: numpy.ndarray) -> float:
@@ -199,7 +198,7 @@ def _add_sketches(matrix: torch.Tensor, rows: Factors, columns: Factors, sketche
         wide = torch.float64  # products of float32 may be made of fewer bits then
     left, right = torch.from_numpy(rows.sketch).to(wide), torch.from_numpy(columns.sketch).to(wide)
     if matrix.shape[0] == 1:
-        matrix, left, right = matrix.t(), right, left
+        matrix, left, right = matrix.t(), right, left  # as many rows as elements: no product that is as large
     step, squares = max(1, CHUNK // matrix.shape[1]), 0.0
     total = numpy.zeros((SKETCHES, matrix.shape[1]))
     for first in range(0, matrix.shape[0], step):
