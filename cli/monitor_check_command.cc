@@ -17,6 +17,7 @@
 #include "dumps/random_access_file.h"
 #include "monitor/journal/run_journal.h"
 #include "monitor/laws/laws.h"
+#include "monitor/proved/proved_judge.h"
 #include "monitor/watch.h"
 #include "report/monitor_report.h"
 
@@ -48,8 +49,14 @@ absl::StatusOr<monitor::MutedRules> ReadMutedRules(const std::string& path) {
 
 // All judges, in the order in which their alarms of one step are told.
 absl::StatusOr<std::vector<std::unique_ptr<monitor::Judge>>> MakeJudges(
-    const MonitorCheckArguments&) {
+    const MonitorCheckArguments& arguments) {
   std::vector<std::unique_ptr<monitor::Judge>> judges;
+  if (!arguments.monitors.empty()) {
+    absl::StatusOr<std::unique_ptr<monitor::Judge>> proved =
+        monitor::ProvedMonitorsJudge(arguments.monitors);
+    if (!proved.ok()) return proved.status();
+    judges.push_back(*std::move(proved));
+  }
   for (std::unique_ptr<monitor::Judge>& law : monitor::AllLaws()) judges.push_back(std::move(law));
   return judges;
 }
