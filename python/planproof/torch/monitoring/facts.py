@@ -70,10 +70,11 @@ class Facts:
         for number in numbers:
             entry = self.holdings.entries[number]
             content = state.get(entry.object) if isinstance(state, Mapping) else None
+            held = entry.held()
             for word, value in content.items() if isinstance(content, Mapping) else ():
                 if isinstance(value, torch.Tensor):
                     own = local(value)
-                    if own.shape == entry.held().shape and own.dim() == entry.held().dim() and (own.dim() or word != "step"):
+                    if own.shape == held.shape and (own.dim() or word != "step"):
                         tensors.setdefault(word, []).append((number, own))
                     elif own.numel() == 1:
                         scalars.setdefault(word, []).append((number, own))
@@ -91,7 +92,7 @@ class Facts:
     def take(self, moment: Moment, word: str, held: Sequence[Tuple[int, torch.Tensor]]) -> Sums:
         """Sums of a set."""
         numbers = [number for number, _ in held]
-        slots = [self.holdings.entries[number].slot() for number in numbers]
+        slots = [self.holdings.entries[number].slot for number in numbers]
         found = self.sums.measure(slots, [tensor for _, tensor in held], self._known(word, numbers))
         if numbers:
             latest = self._latest.setdefault(word, {})
@@ -103,7 +104,7 @@ class Facts:
 
     def keep_sums(self, moment: Moment, word: str, number: int, tensor: torch.Tensor) -> None:
         """Sums of one tensor, which are those of no set that is taken again."""
-        found = self.sums.measure([self.holdings.entries[number].slot()], [tensor])
+        found = self.sums.measure([self.holdings.entries[number].slot], [tensor])
         self.steps.facts.append(Columns(self.steps.number, moment, self.table, word, [number], found.norms, found.sketches,
                                         found.fingerprints))
 

@@ -33,8 +33,8 @@ class Entry:
     key: str = ""
     model: int = 0
 
-    def slot(self) -> Slot:
-        return Slot(self.name, self.part)
+    def __post_init__(self) -> None:
+        self.slot = Slot(self.name, self.part)
 
     def held(self) -> torch.Tensor:
         """The tensor that this rank holds, now."""
@@ -82,11 +82,12 @@ class Holdings:
     def encode(self) -> None:
         """The table, as tensors are now."""
         self.encoded = [entry.encoded() for entry in self.entries]
-        self.trainable = [entry.object.requires_grad for entry in self.entries]
+        self._objects = [entry.object for entry in self.entries]
+        self._trainable = [each.requires_grad for each in self._objects]
 
     def still_trainable(self) -> bool:
         """Whether the same tensors require gradients as when the table was made."""
-        return self.trainable == [entry.object.requires_grad for entry in self.entries]
+        return self._trainable == [each.requires_grad for each in self._objects]
 
     def bytes_of_parameters(self) -> int:
         return sum(self.entries[number].held().nbytes for number in self.parameters)

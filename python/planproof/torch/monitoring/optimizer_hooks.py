@@ -49,9 +49,7 @@ class OptimizerHooks:
         self._steps.optimizer_begins(index)
         self._running[index] = True
         self.write_options(index)
-        optimizer = self.optimizers[index]
-        count = sum(each.grad is not None for group in optimizer.param_groups for each in group["params"])
-        self._steps.add(Type.OPTIMIZER_BEGINS, 0, self.names[index], c=count)
+        self._steps.add(Type.OPTIMIZER_BEGINS, 0, self.names[index], c=self.count(index))
         self._before(index)
 
     def _ends(self, index: int) -> None:
@@ -61,6 +59,11 @@ class OptimizerHooks:
         self._after(index)
         self._steps.add(Type.OPTIMIZER_ENDS, 0, self.names[index])
         self._steps.optimizer_ended(index, len(self.optimizers))
+
+    def count(self, index: int) -> int:
+        """Parameters of an optimizer that have a gradient."""
+        found = [each.grad for group in self.optimizers[index].param_groups for each in group["params"]]
+        return sum([each is not None for each in found])
 
     def left_out(self, optimizer: Any, scale: Any) -> None:
         """A loss scaler has left a step of an optimizer out."""

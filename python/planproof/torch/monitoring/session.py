@@ -176,7 +176,7 @@ class Session:
                 (index == 0 and not self.holdings.entries[number].optimizers)]
 
     def _before_step(self, index: int) -> None:
-        self.tables.check()
+        self.tables.check(again=self._begun)
         if self.steps.sampled:
             numbers = self._of_optimizer(index)
             scaled = getattr(self.optimizers[index], "grad_scale", None) is not None

@@ -30,7 +30,7 @@ def fingerprint_of_state(holdings: Holdings, model: int, state: Any, prefix: str
             continue
         if not isinstance(value, torch.Tensor) or local(value).shape != entry.held().shape:
             return None
-        slots.append(entry.slot())
+        slots.append(entry.slot)
         tensors.append(local(value))
     found = sums.measure(slots, tensors)
     return sum(int(each) for each in found.fingerprints) % (1 << 64)

@@ -23,15 +23,12 @@ _LEAST_SQUARES, _MOST_SQUARES = 1e-30, 1e30
 _BITS = {1: (torch.uint8, numpy.uint8), 2: (torch.int16, numpy.uint16), 4: (torch.int32, numpy.uint32), 8: (torch.int64, numpy.uint64)}
 
 
-@dataclass(frozen=True)
 class Slot:
     """A tensor to sum: the name that its weights are hashed from, and the part that is held."""
 
-    name: str
-    part: Part
-
-    def key(self) -> Tuple[str, str]:
-        return self.name, repr((self.part.of, self.part.place, self.part.flat))
+    def __init__(self, name: str, part: Part) -> None:
+        self.name, self.part = name, part
+        self.key = f"{name} {part.of} {part.place} {part.flat}"
 
 
 @dataclass
@@ -121,7 +118,7 @@ class HostSums:
         found.fingerprints[places] = numpy.add.reduceat(bits * weights.fingerprint, starts)
 
     def _pieces(self, slot: Slot, pair: bool) -> _Pieces:
-        key = (slot.key(), pair)
+        key = (slot.key, pair)
         kept = self._kept.get(key)
         if kept is None:
             pieces = [(piece, *halves(slot.name, piece.indices)) for piece in rectangles(slot.part, pair)]
@@ -130,7 +127,7 @@ class HostSums:
         return kept[0]  # type: ignore[return-value]
 
     def _together(self, slots: Sequence[Slot], tensors: Sequence[torch.Tensor]) -> _Together:
-        key = tuple((slot.key(), tensor.is_complex()) for slot, tensor in zip(slots, tensors))
+        key = tuple((slot.key, tensor.is_complex()) for slot, tensor in zip(slots, tensors))
         kept = self._kept.get(key)
         if kept is None:
             made = [[in_full(slot.name, piece.indices) for piece in rectangles(slot.part, tensor.is_complex())]

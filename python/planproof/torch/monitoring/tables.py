@@ -45,9 +45,9 @@ class Tables:
         return (groups, tuple((key, id(value), value.dtype, value.shape) for model in self._models
                               for key, value in unwrapped(model).named_parameters(remove_duplicate=False)))
 
-    def check(self) -> None:
-        """Writes a new table if there is one."""
-        trainable = self.holdings.still_trainable()
+    def check(self, again: bool = False) -> None:
+        """Writes a new table if there is one. `again`: which tensors require gradients was looked at in this step."""
+        trainable = again or self.holdings.still_trainable()
         if trainable and not self._dirty and not self._steps.sampled:
             return
         self._dirty = False

@@ -140,15 +140,15 @@ class TrainingFunctions:
             def called(optimizer: Any, set_to_none: bool = True, *rest: Any, **options: Any) -> Any:
                 for index, each in enumerate(self._hooks.optimizers):
                     if each is optimizer:
-                        parameters = (each for group in optimizer.param_groups for each in group["params"])
-                        self._clear(parameters, bool(set_to_none), self._hooks.names[index], optimizer)
+                        self._clear(self._hooks.count(index), bool(set_to_none), self._hooks.names[index], optimizer)
                 return original(optimizer, set_to_none, *rest, **options)
             return called
 
         def of_module(original: Callable[..., Any]) -> Callable[..., Any]:
             def called(module: Any, set_to_none: bool = True, *rest: Any, **options: Any) -> Any:
                 if id(module) in self._models:
-                    self._clear(module.parameters(), bool(set_to_none), self._models[id(module)], module)
+                    count = sum(each.grad is not None for each in module.parameters())
+                    self._clear(count, bool(set_to_none), self._models[id(module)], module)
                 return original(module, set_to_none, *rest, **options)
             return called
 
@@ -157,8 +157,7 @@ class TrainingFunctions:
                 self._replaced(kind, "zero_grad", of_optimizer, method=True)
         self._replaced(nn.Module, "zero_grad", of_module, method=True)
 
-    def _clear(self, parameters: Iterable[torch.Tensor], to_none: bool, name: str, holder: Any) -> None:
-        count = sum(each.grad is not None for each in parameters)
+    def _clear(self, count: int, to_none: bool, name: str, holder: Any) -> None:
         self._steps.add(Type.ZERO_GRAD, SET_TO_NONE * to_none, name, c=count)
         self._cleared(to_none, holder)
 
