@@ -21,6 +21,7 @@ void AddMonitorCommand(CLI::App& program, Action& action) {
   monitor->require_subcommand(1);
   AddMonitorCheckCommand(*monitor, action);
   AddMonitorShowCommand(*monitor, action);
+  AddMonitorCompareCommand(*monitor, action);
   monitor->footer(
       "Exit code: 0 no alarm, 1 alarm, 2 bad input, 3 nothing could be checked, 64 usage.");
 }
