@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -13,11 +14,12 @@
 #include "cli/exit_codes.h"
 #include "cli/monitor_command.h"
 #include "cli/report_files.h"
-#include "cli/terminal.h"
 #include "dumps/random_access_file.h"
 #include "monitor/journal/run_journal.h"
 #include "monitor/laws/laws.h"
+#include "monitor/learned/facts_file.h"
 #include "monitor/proved/proved_judge.h"
+#include "monitor/traincheck/trace.h"
 #include "monitor/watch.h"
 #include "report/monitor_report.h"
 
@@ -116,9 +118,51 @@ void PrintResult(const MonitorCheckArguments& arguments, const monitor::Watch& w
   std::fputs(out.c_str(), stdout);
 }
 
+// Writes and prints all that was asked for; the exit code.
+int Finish(const MonitorCheckArguments& arguments, const monitor::Watch& watch,
+           report::MonitorText text) {
+  text.verbose = arguments.verbose;
+  if (!WriteFiles(arguments, watch, text)) return kUsageError;
+  PrintResult(arguments, watch, text);
+  return report::MonitorExitCode(report::AnswerOf(watch));
+}
+
+// Prints alarms at once, where lines of JSON are asked for.
+std::function<void(const monitor::Alarm&)> AlarmLines(const MonitorCheckArguments& arguments) {
+  if (arguments.json != "-") return nullptr;
+  return [](const monitor::Alarm& alarm) {
+    std::fputs(report::JsonAlarmLine(alarm).c_str(), stdout);
+    std::fflush(stdout);
+  };
+}
+
+// A run that TrainCheck has traced: it is checked by learned facts only.
+int CheckTrainCheckTrace(const MonitorCheckArguments& arguments, monitor::MutedRules muted) {
+  if (arguments.invariants.empty()) {
+    return ReportRunError(absl::NotFoundError(
+        absl::StrCat(arguments.run,
+                     ": a trace of TrainCheck is checked by what healthy ones have in common: "
+                     "--invariants FILE (planproof monitor learn makes it)")));
+  }
+  const absl::StatusOr<monitor::learned::FactSet> facts =
+      monitor::learned::ReadFacts(arguments.invariants);
+  if (!facts.ok()) return ReportRunError(facts.status());
+  absl::StatusOr<monitor::traincheck::CheckedTrace> checked =
+      monitor::traincheck::CheckTrace(arguments.run, *facts);
+  if (!checked.ok()) return ReportRunError(checked.status());
+  monitor::Watch watch({}, std::move(muted), AlarmLines(arguments));
+  checked->findings.other_program = !checked->same_program;
+  if (!checked->same_program) checked->findings.alarms.clear();
+  watch.Take(std::move(checked->findings), 0);
+  return Finish(arguments, watch,
+                {.run = arguments.run, .ranks = checked->processes, .world = checked->processes});
+}
+
 int RunMonitorCheck(const MonitorCheckArguments& arguments) {
   absl::StatusOr<monitor::MutedRules> muted = ReadMutedRules(arguments.mute);
   if (!muted.ok()) return ReportRunError(muted.status());
+  if (monitor::traincheck::IsTrace(arguments.run))
+    return CheckTrainCheckTrace(arguments, *std::move(muted));
   auto judges = MakeJudges(arguments);
   if (!judges.ok()) return ReportRunError(judges.status());
   auto run = monitor::RunJournal::Open(arguments.run, {.follow = arguments.follow});
@@ -127,26 +171,17 @@ int RunMonitorCheck(const MonitorCheckArguments& arguments) {
     std::signal(SIGINT, StopFollowing);
     std::signal(SIGTERM, StopFollowing);
   }
-  const bool lines = arguments.json == "-";
-  monitor::Watch watch(*std::move(judges), *std::move(muted), [&](const monitor::Alarm& alarm) {
-    if (!lines) return;
-    std::fputs(report::JsonAlarmLine(alarm).c_str(), stdout);
-    std::fflush(stdout);
-  });
+  monitor::Watch watch(*std::move(judges), *std::move(muted), AlarmLines(arguments));
   const absl::Status read = ReadRun(**run, arguments.follow, &watch);
   watch.End((*run)->run());
   NoteUnobserved((*run)->run(), &watch);
   const auto& headers = (*run)->run().headers;
-  const report::MonitorText text{.run = arguments.run,
-                                 .ranks = static_cast<int>(headers.size()),
-                                 .world = headers.empty() ? 0 : headers.begin()->second.world,
-                                 .color = ColorOnOutput(),
-                                 .verbose = arguments.verbose};
   if (!read.ok() && watch.steps() == 0) return ReportRunError(read);
-  if (!WriteFiles(arguments, watch, text)) return kUsageError;
-  PrintResult(arguments, watch, text);
-  if (!read.ok()) return ReportRunError(read);
-  return report::MonitorExitCode(report::AnswerOf(watch));
+  const int code = Finish(arguments, watch,
+                          {.run = arguments.run,
+                           .ranks = static_cast<int>(headers.size()),
+                           .world = headers.empty() ? 0 : headers.begin()->second.world});
+  return read.ok() ? code : ReportRunError(read);
 }
 
 }  // namespace

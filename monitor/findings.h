@@ -52,6 +52,8 @@ struct Findings {
   std::vector<Notice> notices;
   // Facts that were compared, by tier: a check without any is no check.
   int64_t checked[4] = {};
+  // What was to be compared with is of another program: nothing was compared with it.
+  bool other_program = false;
 };
 
 }  // namespace planproof::monitor

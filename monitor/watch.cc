@@ -101,6 +101,11 @@ void Watch::Note(std::vector<Notice> notices) {
   }
 }
 
+void Watch::Take(Findings findings, int64_t steps) {
+  steps_ += steps;
+  Collect(std::move(findings));
+}
+
 int64_t Watch::checked() const {
   int64_t all = 0;
   for (const int64_t tier : checked_) all += tier;
@@ -110,6 +115,7 @@ int64_t Watch::checked() const {
 // Alarms of one tier, rule and step follow from one cause; the first in order tells them.
 void Watch::Collect(Findings findings) {
   for (int tier = 0; tier < 4; ++tier) checked_[tier] += findings.checked[tier];
+  other_program_ = other_program_ || findings.other_program;
   Note(std::move(findings.notices));
   std::vector<std::vector<Alarm>> groups;
   for (Alarm& alarm : findings.alarms) {

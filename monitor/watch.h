@@ -46,6 +46,8 @@ class Watch {
   void Observe(const Run& run, const StepOfRun& step);
   void End(const Run& run);
   void Note(std::vector<Notice> notices);
+  // What was found out about a run that has no journal, over so many steps.
+  void Take(Findings findings, int64_t steps);
 
   // In the order in which they were raised.
   const std::vector<CountedAlarm>& alarms() const { return alarms_; }
@@ -55,6 +57,7 @@ class Watch {
   int64_t checked(Tier tier) const { return checked_[static_cast<int>(tier)]; }
   int64_t checked() const;
   int64_t steps() const { return steps_; }
+  bool other_program() const { return other_program_; }
 
  private:
   void Collect(Findings findings);
@@ -70,7 +73,7 @@ class Watch {
   std::set<std::pair<std::string, std::string>> noted_;  // rule, subject with statement
   int64_t notices_left_out_ = 0, muted_alarms_ = 0, steps_ = 0;
   int64_t checked_[4] = {};
-  bool begun_ = false;
+  bool begun_ = false, other_program_ = false;
 };
 
 }  // namespace planproof::monitor

@@ -116,6 +116,8 @@ std::string FirstLine(const Watch& watch) {
       return absl::StrCat("NO ALARM: ", Grouped(watch.checked()), " facts of ",
                           Grouped(watch.steps()), " steps are as they should be");
     case MonitorAnswer::kNothingChecked:
+      if (watch.other_program())
+        return "NOTHING CHECKED: the healthy runs are of another program than this run";
       return absl::StrCat("NOTHING CHECKED: ", Grouped(watch.steps()),
                           " steps have no fact that something is known about");
   }
@@ -163,6 +165,7 @@ std::string CellsOf(const std::vector<std::string>& cells) {
 
 MonitorAnswer AnswerOf(const Watch& watch) {
   if (!watch.alarms().empty()) return MonitorAnswer::kAlarm;
+  if (watch.other_program()) return MonitorAnswer::kNothingChecked;
   return watch.checked() > 0 ? MonitorAnswer::kNoAlarm : MonitorAnswer::kNothingChecked;
 }
 

@@ -14,7 +14,6 @@ struct MonitorText {
   std::string run;  // as the user named it
   int ranks = 0;
   int world = 1;
-  bool color = false;
   bool verbose = false;  // all notices
 };
 
