@@ -74,6 +74,9 @@ class Session:
         self._watch(names)
         for what, why in self.holdings.not_observed:
             self.not_observed(what, why)
+        for model in self.models:
+            if isinstance(model, nn.parallel.DistributedDataParallel):
+                self.not_observed("collectives of DistributedDataParallel", "its reducer calls them without Python")
         self.steps.last_fact = self.batch.taken
         self.steps.when_ended.append(self._ended)
         self._start_step()
