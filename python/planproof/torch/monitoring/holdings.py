@@ -176,14 +176,20 @@ def _replicas(tensor: torch.Tensor) -> Optional[List[int]]:
     return sorted(ranks.reshape(-1).tolist())
 
 
+#: Attributes under which wrappers have a module that takes their name.
+_WRAPPED = ("_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
+
+
 def modules_of(models: Sequence[nn.Module], rename: Optional[Rename]) -> List[Tuple[str, nn.Module]]:
-    """Modules by qualified names in the single-process program; a model itself has none, of several the number."""
+    """Modules by qualified names in the single-process program, without what wraps them; a model itself has none, of several the number."""
     found: List[Tuple[str, nn.Module]] = []
     for number, model in enumerate(models):
         prefix = f"{number}." if len(models) > 1 else ""
         inner = unwrapped(model)
         if isinstance(inner, nn.Module):
             for key, module in inner.named_modules():
+                if any(word in module._modules for word in _WRAPPED):
+                    continue
                 name = without_wrappers(rename(key) if rename and key else key)
                 found.append(((prefix + name).rstrip("."), module))
     return found

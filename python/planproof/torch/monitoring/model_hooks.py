@@ -107,9 +107,9 @@ class ModelHooks:
     def sample(self, modules: Sequence[Tuple[str, nn.Module]]) -> None:
         """Hooks these modules, by name, for one step. Modules in compiled graphs are not seen."""
         within = {id(inner) for module in self.compiled for inner in module.modules()}
-        roots = {id(unwrapped(model)) for model in self._models}
+        roots = {str(number) for number in range(len(self._models))} if len(self._models) > 1 else {""}
         for name, module in modules:
-            if id(module) in within or id(module) in roots or isinstance(module, torch.jit.ScriptModule):
+            if id(module) in within or name in roots or isinstance(module, torch.jit.ScriptModule):
                 continue
             before, after = self._of_module(name)
             self._of_modules.append(module.register_forward_pre_hook(Hook(before), prepend=True))

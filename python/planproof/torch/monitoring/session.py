@@ -70,6 +70,7 @@ class Session:
         self.tables = Tables(self.steps, self.models, self.optimizers, self._hold, self._renew)
         self.tables.start(self.holdings)
         self._cleared: Set[int] = set()
+        self._unseen = False
         self._patches = Patches()
         self._watch(names)
         for what, why in self.holdings.not_observed:
@@ -180,6 +181,9 @@ class Session:
 
     def _before_step(self, index: int) -> None:
         self.tables.check(again=self._begun)
+        if not self._begun and not self._unseen:
+            self._unseen = True
+            self.not_observed("calls of the models", "an optimizer stepped without any: they are in a compiled graph, or not made by calls")
         if self.steps.sampled:
             numbers = self._of_optimizer(index)
             scaled = getattr(self.optimizers[index], "grad_scale", None) is not None
