@@ -18,6 +18,7 @@
 #include "monitor/journal/run_journal.h"
 #include "monitor/laws/laws.h"
 #include "monitor/learned/facts_file.h"
+#include "monitor/learned/learned_judge.h"
 #include "monitor/proved/proved_judge.h"
 #include "monitor/traincheck/trace.h"
 #include "monitor/watch.h"
@@ -60,6 +61,11 @@ absl::StatusOr<std::vector<std::unique_ptr<monitor::Judge>>> MakeJudges(
     judges.push_back(*std::move(proved));
   }
   for (std::unique_ptr<monitor::Judge>& law : monitor::AllLaws()) judges.push_back(std::move(law));
+  if (!arguments.invariants.empty()) {
+    absl::StatusOr<monitor::learned::FactSet> facts = monitor::learned::ReadFacts(arguments.invariants);
+    if (!facts.ok()) return facts.status();
+    judges.push_back(monitor::learned::LearnedJudge(*std::move(facts)));
+  }
   return judges;
 }
 

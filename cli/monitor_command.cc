@@ -20,6 +20,7 @@ void AddMonitorCommand(CLI::App& program, Action& action) {
       "monitor", "Check what planproof.torch.monitor wrote of a training run");
   monitor->require_subcommand(1);
   AddMonitorCheckCommand(*monitor, action);
+  AddMonitorLearnCommand(*monitor, action);
   AddMonitorShowCommand(*monitor, action);
   AddMonitorCompareCommand(*monitor, action);
   monitor->footer(

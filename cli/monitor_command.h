@@ -13,6 +13,7 @@ inline constexpr int kMonitorBadInput = 2;
 inline constexpr int kMonitorNothingChecked = 3;
 
 void AddMonitorCheckCommand(CLI::App& monitor, Action& action);
+void AddMonitorLearnCommand(CLI::App& monitor, Action& action);
 void AddMonitorShowCommand(CLI::App& monitor, Action& action);
 void AddMonitorCompareCommand(CLI::App& monitor, Action& action);
 

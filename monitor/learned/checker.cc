@@ -1,6 +1,9 @@
 #include "monitor/learned/checker.h"
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "monitor/learned/statements.h"
@@ -69,6 +72,10 @@ void Checker::Call(int stream, Symbol phase, Symbol function, Role role) {
   Windows::Call(stream, phase, function, role);
 }
 
+void Checker::AddNotice(Notice notice) {
+  if (notices_.size() < kNoticeLimit) notices_.push_back(std::move(notice));
+}
+
 void Checker::Held(int fact) {
   ++checked_;
   ++states_[fact].held;
@@ -135,13 +142,11 @@ void Checker::OnInstance(const Instance& instance) {
     if (at == values_.end()) return false;
     const Fact& fact = facts_.facts[at->second];
     const std::string& found = symbols()->Text(instance.value);
-    const bool holds =
-        instance.form == Form::kEquals ? found == fact.value : instance.value == yes();
+    const bool holds = HasValue(instance.form) ? found == fact.value : instance.value == yes();
     if (holds) {
       Held(at->second);
     } else {
-      Violated(at->second, instance.process, instance.step,
-               instance.form == Form::kEquals ? found : "");
+      Violated(at->second, instance.process, instance.step, HasValue(instance.form) ? found : "");
     }
     return true;
   };
@@ -200,29 +205,30 @@ Alarm Checker::AlarmOf(const Violation& violation) const {
   return alarm;
 }
 
+// What differs in later steps follows from what differed first, or cannot be told from what does.
 void Checker::Report(const std::map<int64_t, int>& ranks, Findings* findings) {
-  const size_t first = findings->alarms.size();
-  bool explained = false;  // by what the program did in this step or before
+  std::optional<Alarm> first;
   for (const Violation& violation : TakeViolations()) {
-    const Fact& fact = facts_.facts[violation.fact];
     Alarm alarm = AlarmOf(violation);
-    for (const int64_t process : violation.processes) {
-      if (const auto at = ranks.find(process); at != ranks.end()) alarm.ranks.push_back(at->second);
+    if (alarmed_at_.has_value() && (!first.has_value() || violation.step != *alarmed_at_)) {
+      AddNotice({NoticeKind::kDifference, alarm.rule, alarm.step, alarm.subject,
+                 absl::StrCat(alarm.statement, "; after the alarm of step ", *alarmed_at_)});
+      continue;
     }
-    Alarm* last = findings->alarms.size() > first ? &findings->alarms.back() : nullptr;
-    if (explained && IsConsequence(fact.form)) last = &findings->alarms[first];
-    const bool joins =
-        last != nullptr && (IsConsequence(fact.form) && explained
-                                ? true
-                                : last->rule == alarm.rule && last->step == alarm.step);
-    explained |= !IsConsequence(fact.form);
-    if (!joins) {
-      findings->alarms.push_back(std::move(alarm));
-    } else if (last->subject != alarm.subject && std::find(last->others.begin(), last->others.end(),
-                                                           alarm.subject) == last->others.end()) {
-      last->others.push_back(std::move(alarm.subject));
+    for (const int64_t process : violation.processes) {
+      const auto at = ranks.find(process);
+      if (!first.has_value() && at != ranks.end()) alarm.ranks.push_back(at->second);
+    }
+    if (!first.has_value()) {
+      alarmed_at_ = violation.step;
+      first = std::move(alarm);
+    } else if (first->subject != alarm.subject &&
+               std::find(first->others.begin(), first->others.end(), alarm.subject) ==
+                   first->others.end()) {
+      first->others.push_back(std::move(alarm.subject));
     }
   }
+  if (first.has_value()) findings->alarms.push_back(*std::move(first));
   for (Notice& notice : notices_) findings->notices.push_back(std::move(notice));
   notices_.clear();
   findings->checked[static_cast<int>(Tier::kLearned)] += checked_;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -31,9 +32,9 @@ class Checker : public Windows {
   // Whether what was observed so far is the program of the references: half of the parameters with
   // their shapes, and an optimizer's class, as far as either is known.
   bool IsSameProgram() const;
-  // Alarms and differences since the last call, the one that explains others first; subjects of one
-  // form and step in one alarm. `ranks`: numbers of processes in ascending order; `process`: how
-  // they are named.
+  // Differences since the last call, and the run's alarm when it was found: the violation of that
+  // step that explains the others, and their subjects. A run has one alarm; what differs in later
+  // steps is a notice. `ranks`: by process.
   void Report(const std::map<int64_t, int>& ranks, Findings* findings);
   // What was never to be seen, as notices. After the last End.
   void ReportUnobserved(Findings* findings) const;
@@ -71,6 +72,7 @@ class Checker : public Windows {
     std::string found;
   };
   void AddFact(int number, const Fact& fact);
+  void AddNotice(Notice notice);
   void Held(int fact);
   void Violated(int fact, int64_t process, int64_t step, std::string_view found);
   std::vector<Violation> TakeViolations();
@@ -87,6 +89,7 @@ class Checker : public Windows {
   bool all_recorded_ = true;
   std::map<int, Violation> violations_;  // by fact
   std::vector<Notice> notices_;
+  std::optional<int64_t> alarmed_at_;  // step
   int64_t checked_ = 0;
 };
 

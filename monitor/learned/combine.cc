@@ -61,9 +61,9 @@ bool SingleContradiction(const Evidence& evidence, int runs) {
 }
 
 int64_t LeastSupport(Form form) {
-  return form == Form::kSame || form == Form::kReplica || form == Form::kChanges
-             ? kLeastContentSupport
-             : kLeastSupport;
+  if (form == Form::kAtEnd) return kLeastEnds;
+  const bool of_contents = form == Form::kSame || form == Form::kReplica || form == Form::kChanges;
+  return of_contents ? kLeastContentSupport : kLeastSupport;
 }
 
 const std::string& PackageSubject(const Fact& fact) {

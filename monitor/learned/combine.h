@@ -12,6 +12,8 @@ namespace planproof::monitor::learned {
 
 // How often a fact must have been seen to hold before it is asserted.
 inline constexpr int64_t kLeastSupport = 3;
+// Of ends, of which each process of a run has one.
+inline constexpr int64_t kLeastEnds = 2;
 // Of relations between contents, which may agree by accident.
 inline constexpr int64_t kLeastContentSupport = 4;
 // False alarms per run that facts about values may give, all together.

@@ -6,7 +6,7 @@ namespace planproof::monitor::learned {
 namespace {
 
 constexpr const char* kFormNames[] = {"within",  "equals", "given",  "same",
-                                      "replica", "before", "changes"};
+                                      "replica", "before", "at_end", "changes"};
 constexpr const char* kRoleNames[] = {"clear",    "mode",     "synchronise", "clip",    "update",
                                       "schedule", "backward", "loss",        "forward", "other"};
 

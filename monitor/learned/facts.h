@@ -19,9 +19,13 @@ enum class Form : uint8_t {
   kSame,     // subject and other have one content
   kReplica,  // all processes hold the same content of subject
   kBefore,   // in a step, subject is called before other
+  kAtEnd,    // attribute `other` of the run's end is value
   kChanges,  // subject's content is another one after each step that trains it
 };
-inline constexpr int kForms = 7;
+inline constexpr int kForms = 8;
+
+// Whether a fact of this form has a value of its own; the others hold or do not.
+constexpr bool HasValue(Form form) { return form == Form::kEquals || form == Form::kAtEnd; }
 
 // As files and reports have it. ParseForm: false if there is no such form.
 const char* FormName(Form form);
@@ -35,7 +39,7 @@ struct Fact {
   std::string subject;
   std::string other_phase;  // kWithin, kBefore
   std::string other;        // see Form; empty where the form has none
-  std::string value;        // kEquals
+  std::string value;        // kEquals, kAtEnd
   ValueKind kind = ValueKind::kCode;
   Role role = Role::kOther;  // of what is missing
   int64_t support = 0;       // how often it held in the references

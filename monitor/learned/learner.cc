@@ -57,7 +57,7 @@ void Learner::OnInstance(const Instance& instance) {
       ++left_out_;
       return;
     }
-    const Symbol value = instance.form == Form::kEquals ? instance.value : yes();
+    const Symbol value = HasValue(instance.form) ? instance.value : yes();
     found = counts_.emplace(key, Count{value, instance.kind}).first;
     if (instance.phase != kNoSymbol) phases_.insert(instance.phase);
     if (instance.form == Form::kEquals) functions_.insert(instance.subject);
@@ -106,7 +106,7 @@ void Learner::AddInstances(LearnedRun* run) const {
     fact.phase = TextOf(key.phase);
     fact.subject = TextOf(key.subject);
     fact.other = TextOf(key.other);
-    if (key.form == Form::kEquals) fact.value = TextOf(count.value);
+    if (HasValue(key.form)) fact.value = TextOf(count.value);
     if (key.form == Form::kSame && fact.other < fact.subject) std::swap(fact.subject, fact.other);
     fact.kind = count.kind;
     fact.support = count.support;

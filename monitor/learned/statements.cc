@@ -38,6 +38,9 @@ std::string StatementOf(const Fact& fact, int references, std::string_view found
     case Form::kEquals:
       return absl::StrCat(fact.other, " of ", subject, " is ", fact.value, evidence, ", and is ",
                           std::string(found), " here");
+    case Form::kAtEnd:
+      return absl::StrCat(fact.other, " at the ", fact.subject, " is ", fact.value, evidence,
+                          ", and is ", std::string(found), " here");
     case Form::kGiven:
       return absl::StrCat(subject, " is always given ", fact.other, evidence, ", and is not here");
     case Form::kSame:

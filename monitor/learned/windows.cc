@@ -118,6 +118,18 @@ void Windows::CloseWindow(Stream* stream, bool cut_off) {
   ++stream->window_number;
 }
 
+void Windows::CloseStep(int stream, bool cut_off) {
+  if (static_cast<size_t>(stream) >= streams_.size() || !streams_[stream].open) return;
+  CloseWindow(&streams_[stream], cut_off);
+  streams_[stream].open = false;
+}
+
+void Windows::AtEnd(int64_t process, int64_t steps, Symbol attribute, Symbol value) {
+  if (attribute == kNoSymbol || value == kNoSymbol) return;
+  OnInstance({Form::kAtEnd, kNoSymbol, symbols_->Of("end of the run"), attribute, value,
+              ValueKind::kCode, process, steps});
+}
+
 void Windows::End(int stream) {
   if (static_cast<size_t>(stream) >= streams_.size() || !streams_[stream].open) return;
   CloseWindow(&streams_[stream], true);

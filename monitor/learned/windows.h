@@ -43,6 +43,11 @@ class Windows : public Observations {
   void Given(int stream, Symbol function, absl::Span<const Symbol> subjects) override;
   void Content(int stream, Symbol subject, uint64_t hash, bool trained) override;
   void End(int stream) override;
+  // The step is complete (cut_off: perhaps not); the next record begins another, whatever its
+  // number.
+  void CloseStep(int stream, bool cut_off);
+  // Something that is so when the run has ended, as it meant to.
+  void AtEnd(int64_t process, int64_t steps, Symbol attribute, Symbol value);
 
  protected:
   // Calls of one step in one thread, by the order of the first of each.

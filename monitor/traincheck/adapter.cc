@@ -11,7 +11,6 @@ using learned::ValueKind;
 
 constexpr size_t kFunctionLimit = size_t{1} << 16;
 constexpr size_t kCallDepthLimit = 1024;
-constexpr size_t kMadeByLimit = size_t{1} << 16;
 constexpr size_t kVariableLimit = size_t{1} << 18;
 constexpr size_t kThreadLimit = 4096;
 constexpr size_t kValueLength = 64;  // longer texts are no decisions
@@ -95,7 +94,6 @@ void Adapter::TakeCall(const Record& record, Thread* thread) {
   if (function.traits.objects && record.objects.kind == JsonKind::kArray) {
     TakeObjects(record.objects, function, thread->stream);
   }
-  if (function.traits.role == learned::Role::kBackward) TakeRoot(record, function, stage, thread);
 }
 
 void Adapter::TakeReturn(const Record& record, Thread* thread) {
@@ -105,35 +103,6 @@ void Adapter::TakeReturn(const Record& record, Thread* thread) {
     thread->calls.resize(i);
     break;
   }
-  if (!thread->calls.empty() || record.results.kind != JsonKind::kObject) return;
-  JsonCursor cursor(record.results);
-  std::string_view type;
-  JsonValue tensor;
-  if (!cursor.Next(&type, &tensor) || !IsTensor(type)) return;
-  JsonCursor members(tensor);
-  std::string_view key;
-  JsonValue value;
-  int64_t identity = 0;
-  while (members.Next(&key, &value)) {
-    if (TracerAttributeOf(key) != TracerAttribute::kDataId || !ReadInteger(value, &identity))
-      continue;
-    if (thread->made_by.size() >= kMadeByLimit) thread->made_by.clear();
-    thread->made_by[identity] = FunctionOf(record.function).symbol;
-    return;
-  }
-}
-
-// What backward starts from: the function that returned it, or something that was computed in
-// between.
-void Adapter::TakeRoot(const Record& record, const Function& function, Symbol stage,
-                       Thread* thread) {
-  int64_t identity = 0;
-  if (!ReadInteger(record.object, &identity)) return;
-  const auto made_by = thread->made_by.find(identity);
-  const Symbol value =
-      made_by == thread->made_by.end() ? symbols_->Of("computed") : made_by->second;
-  to_->Attribute(thread->stream, stage, function.symbol, symbols_->Of("root"), value,
-                 ValueKind::kCode);
 }
 
 void Adapter::TakeObjects(const JsonValue& objects, const Function& function, int stream) {

@@ -37,8 +37,6 @@ class Adapter {
   struct Thread {
     int stream = 0;
     std::vector<uint64_t> calls;  // hashes of those that have not returned
-    absl::flat_hash_map<int64_t, Symbol>
-        made_by;  // identity of a tensor: the function that returned it last
   };
   struct Variable {
     uint64_t gradient = 0;
@@ -58,7 +56,6 @@ class Adapter {
                    Symbol stage, int stream);
   void TakeScalar(const JsonValue& value, const std::string& name, Symbol subject, Symbol stage,
                   int stream);
-  void TakeRoot(const Record& record, const Function& function, Symbol stage, Thread* thread);
   void TakeObjects(const JsonValue& objects, const Function& function, int stream);
 
   learned::Symbols* symbols_;
