@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(HERE, "monitor"))
 import numpy  # noqa: E402
 from naive_sums import sums as naive  # noqa: E402
 from planproof.torch.monitoring import sums as module  # noqa: E402
+from planproof.torch.monitoring.device_sums import DeviceSums  # noqa: E402
 from planproof.torch.monitoring.sums import HostSums, Slot  # noqa: E402
 from planproof.torch.relations import Part  # noqa: E402
 
@@ -137,3 +138,24 @@ def test_medium_precision_of_products_does_not_reach_sums():
     finally:
         torch.set_float32_matmul_precision("highest")
     assert all(abs(a - b) < 1e-6 * expected[0] for a, b in zip(found[1], expected[1])) and numpy.isfinite(found[0])
+
+
+@pytest.mark.parametrize("chunk", [1, 8, 1 << 16])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_sums_on_a_device_are_those_of_the_format(dtype, chunk):
+    device = DeviceSums(0)
+    device._chunk = chunk
+    tensors = [values(shape, dtype) for shape in SHAPES]
+    found = device.measure([Slot(f"w{n}", Part(tuple(tensor.shape))) for n, tensor in enumerate(tensors)], tensors)(False)
+    for number, tensor in enumerate(tensors):
+        is_same((found.norms[number], found.sketches[:, number], found.fingerprints[number]), naive(f"w{number}", tensor), 1e-12)
+
+
+def test_sums_on_a_device_of_parts_and_of_what_is_not_finite():
+    whole = values((6, 5), torch.bfloat16)
+    slots = [Slot("w", Part((6, 5), flat=(0, 13))), Slot("w", Part((6, 5), flat=(13, 17)))]
+    found = DeviceSums(0).measure(slots, [slot.part.of_whole(whole) for slot in slots])(True)
+    assert int(found.fingerprints.sum()) == naive("w", whole)[2]
+    whole[2, 2] = float("nan")
+    found = DeviceSums(0).measure([Slot("w", Part((6, 5)))], [whole])(True)
+    assert numpy.isnan(found.norms[0]) and numpy.isnan(found.sketches).all() and int(found.fingerprints[0]) == naive("w", whole)[2]

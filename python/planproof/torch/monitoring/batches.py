@@ -5,6 +5,8 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 
+from planproof.torch.monitoring.device_sums import Fetched
+from planproof.torch.monitoring.journal import Frame, Kind
 from planproof.torch.monitoring.sums import HostSums, Slot
 from planproof.torch.relations import Part, local
 
@@ -12,6 +14,8 @@ from planproof.torch.relations import Part, local
 MOST_INPUTS, FARTHEST_SHIFT = 64, 4
 #: Larger inputs have no fingerprint.
 MOST_ELEMENTS = 1 << 24
+#: On a device, inputs of more elements are not fetched.
+MOST_FETCHED = 1 << 20
 #: Labels that loss functions leave out, unless they are told otherwise.
 IGNORED = -100
 
@@ -23,10 +27,15 @@ class Batch:
         self._sums = HostSums(0)
         self._inputs: List[Dict[str, Any]] = []
         self._integers: List[Tuple[str, torch.Tensor]] = []
+        #: Inputs that are on their way from a device.
+        self._fetched: List[Tuple[str, Fetched]] = []
 
     def add(self, name: str, tensor: torch.Tensor) -> None:
         """Takes an input in. A name that was used in this step gets a number."""
         tensor = local(tensor.detach())
+        if tensor.device.type not in ("cpu", "meta") and 0 < tensor.numel() <= MOST_FETCHED and len(self._fetched) < MOST_INPUTS:
+            self._fetched.append((name, Fetched(tensor)))
+            return
         if len(self._inputs) >= MOST_INPUTS or not 0 < tensor.numel() <= MOST_ELEMENTS or tensor.device.type == "meta" or \
                 tensor.layout != torch.strided:
             return
@@ -41,10 +50,21 @@ class Batch:
         self._inputs.append({"name": name, "dtype": str(tensor.dtype)[len("torch."):], "shape": list(tensor.shape),
                              "fingerprint": f"{int(sums.fingerprints[0]):016x}", "shifts": shifts})
 
-    def taken(self, step: int) -> Optional[Dict[str, Any]]:
+    def taken(self, step: int) -> Optional[Frame]:
         """The frame of the step's inputs; None if there were none. Starts anew."""
-        inputs, self._inputs, self._integers = self._inputs, [], []
-        return {"step": step, "inputs": inputs} if inputs else None
+        if not self._inputs and not self._fetched:
+            return None
+        own = Batch()
+        own._inputs, own._integers, own._fetched = self._inputs, self._integers, self._fetched
+        self._inputs, self._integers, self._fetched = [], [], []
+
+        def content(wait: bool) -> Optional[Dict[str, Any]]:
+            if not wait and not all([each.ready() for _, each in own._fetched]):
+                return None
+            for name, each in own._fetched:
+                own.add(name, each.tensor())
+            return {"step": step, "inputs": own._inputs}
+        return Frame(Kind.BATCH, None, content)
 
 
 def _shifts(these: torch.Tensor, others: torch.Tensor) -> List[int]:

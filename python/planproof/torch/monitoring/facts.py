@@ -6,10 +6,11 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 import numpy
 import torch
 
+from planproof.torch.monitoring.device_sums import DeviceSums, Fetched
 from planproof.torch.monitoring.holdings import Entry, Holdings
-from planproof.torch.monitoring.journal import ONE_NUMBER, Columns, Elements, Moment
+from planproof.torch.monitoring.journal import ONE_NUMBER, Columns, Elements, Moment, Pending
 from planproof.torch.monitoring.steps import Steps
-from planproof.torch.monitoring.sums import HostSums, Sums
+from planproof.torch.monitoring.sums import HostSums, Slot, Sums
 from planproof.torch.relations import local
 from planproof.torch.sketches import fnv1a64, splitmix64
 
@@ -34,6 +35,7 @@ class Facts:
     def __init__(self, steps: Steps, holdings: Holdings, table: int) -> None:
         self.steps = steps
         self.sums = HostSums(holdings.bytes_of_parameters())
+        self._on_device = DeviceSums(holdings.bytes_of_parameters())
         self.renew(holdings, table)
 
     def renew(self, holdings: Holdings, table: int) -> None:
@@ -43,9 +45,10 @@ class Facts:
         self._places: Dict[int, Tuple[int, Tuple[int, ...], int]] = {}
         self._step_of_places = -1
         self.sums.forget()
+        self._on_device.forget()
 
-    def parameters(self, moment: Moment, numbers: Sequence[int]) -> Sums:
-        return self.take(moment, PARAMETER, [(number, self.holdings.entries[number].held()) for number in numbers])
+    def parameters(self, moment: Moment, numbers: Sequence[int]) -> None:
+        self.take(moment, PARAMETER, [(number, self.holdings.entries[number].held()) for number in numbers])
 
     def gradients(self, moment: Moment, numbers: Sequence[int]) -> None:
         self.take(moment, GRADIENT, self.held_gradients(numbers))
@@ -89,24 +92,46 @@ class Facts:
             tensors[GRADIENT] = self.held_gradients(numbers)
         self._take_elements(moment, tensors, {})
 
-    def take(self, moment: Moment, word: str, held: Sequence[Tuple[int, torch.Tensor]]) -> Sums:
-        """Sums of a set."""
+    def take(self, moment: Moment, word: str, held: Sequence[Tuple[int, torch.Tensor]]) -> None:
+        """Sums of a set, in the host's memory at once, on a device later."""
+        there = [(number, tensor) for number, tensor in held if tensor.device.type != "cpu"]
+        if there:
+            self._take_on_device(moment, word, there)
+            held = [(number, tensor) for number, tensor in held if tensor.device.type == "cpu"]
+        if not held:
+            return
         numbers = [number for number, _ in held]
-        slots = [self.holdings.entries[number].slot for number in numbers]
-        found = self.sums.measure(slots, [tensor for _, tensor in held], self._known(word, numbers))
-        if numbers:
-            latest = self._latest.setdefault(word, {})
-            for at, number in enumerate(numbers):
-                latest[number] = found.fingerprints[at], found.norms[at], found.sketches[:, at]
-            self.steps.facts.append(Columns(self.steps.number, moment, self.table, word, numbers, found.norms,
-                                            found.sketches, found.fingerprints))
-        return found
+        found = self.sums.measure(self._slots(numbers), [tensor for _, tensor in held], self._known(word, numbers))
+        latest = self._latest.setdefault(word, {})
+        for at, number in enumerate(numbers):
+            latest[number] = found.fingerprints[at], found.norms[at], found.sketches[:, at]
+        self._add(moment, word, numbers, found)
 
     def keep_sums(self, moment: Moment, word: str, number: int, tensor: torch.Tensor) -> None:
         """Sums of one tensor, which are those of no set that is taken again."""
-        found = self.sums.measure([self.holdings.entries[number].slot], [tensor])
-        self.steps.facts.append(Columns(self.steps.number, moment, self.table, word, [number], found.norms, found.sketches,
-                                        found.fingerprints))
+        if tensor.device.type != "cpu":
+            self._take_on_device(moment, word, [(number, tensor)])
+        else:
+            self._add(moment, word, [number], self.sums.measure(self._slots([number]), [tensor]))
+
+    def fingerprint(self, slots: Sequence[Slot], tensors: Sequence[torch.Tensor]) -> int:
+        """The sum of the fingerprints of tensors, at once: what asks for it waits for the device anyway."""
+        if all(tensor.device.type == "cpu" for tensor in tensors):
+            found: Optional[Sums] = self.sums.measure(slots, tensors)
+        else:
+            found = self._on_device.measure(slots, tensors)(True)
+        return 0 if found is None else sum(int(each) for each in found.fingerprints) % (1 << 64)
+
+    def _take_on_device(self, moment: Moment, word: str, held: Sequence[Tuple[int, torch.Tensor]]) -> None:
+        numbers = [number for number, _ in held]
+        pending = self._on_device.measure(self._slots(numbers), [tensor for _, tensor in held])
+        self._add(moment, word, numbers, None, pending)
+
+    def _add(self, moment: Moment, word: str, numbers: Sequence[int], sums: Optional[Sums], pending: Optional[Pending] = None) -> None:
+        self.steps.facts.append(Columns(self.steps.number, moment, self.table, word, numbers, sums, pending))
+
+    def _slots(self, numbers: Sequence[int]) -> List[Slot]:
+        return [self.holdings.entries[number].slot for number in numbers]
 
     def _known(self, word: str, numbers: Sequence[int]) -> Optional[Sums]:
         """What was found last of these tensors. One that was not taken before has the fingerprint 0, whose sums are zero as well."""
@@ -123,17 +148,20 @@ class Facts:
                        scalars: Mapping[str, Sequence[Tuple[int, Any]]]) -> None:
         for word in [*tensors, *(each for each in scalars if each not in tensors)]:
             found = Elements(self.steps.number, moment, self.table, word)
+            values: List[Any] = []
             for number, tensor in tensors.get(word, ()):
                 if not tensor.is_complex():
                     index, position = self._place(number, tensor)
                     found.tensors.append(number)
                     found.positions.append(position)
-                    found.values.append(float(tensor.detach()[index]))
+                    values.append(tensor.detach()[index])
             for number, value in scalars.get(word, ()):
                 found.tensors.append(number)
                 found.positions.append(ONE_NUMBER)
-                found.values.append(float(value))
+                values.append(value)
             if found.tensors:
+                found.pending = _fetched(values)
+                found.resolve(False)
                 self.steps.facts.append(found)
 
     def _place(self, number: int, tensor: torch.Tensor) -> Tuple[Tuple[int, ...], int]:
@@ -149,6 +177,22 @@ class Facts:
             self._places[number] = at, index, _position(entry, at)
         _, index, position = self._places[number]
         return index, position
+
+
+def _fetched(values: Sequence[Any]) -> Pending:
+    """These numbers: those on a device come together, later."""
+    here = [None if isinstance(each, torch.Tensor) and each.device.type != "cpu" else float(each) for each in values]
+    there = [each.to(torch.float64).reshape(()) for each, number in zip(values, here) if number is None]
+    fetched = Fetched(torch.stack(there)) if there else None
+
+    def numbers(wait: bool) -> Optional[List[float]]:
+        if fetched is None:
+            return here  # type: ignore[return-value]
+        if not wait and not fetched.ready():
+            return None
+        arrived = iter(fetched.numbers().tolist())
+        return [next(arrived) if number is None else number for number in here]
+    return numbers
 
 
 def _position(entry: Entry, at: int) -> int:

@@ -138,6 +138,8 @@ class Holdings:
             identities = {id(each) for each in held}
             memory = {_memory(each) for each in held}
             found = False
+            if held and not identities & set(self.by_identity):
+                self.not_observed.append((f"states of {type(optimizer).__name__}", "they are of other tensors than the model's parameters"))
             for entry in self.entries:
                 if not entry.buffer and (id(entry.object) in identities or
                                          entry.held().numel() and _memory(entry.object) in memory):

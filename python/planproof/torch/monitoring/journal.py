@@ -8,12 +8,13 @@ import struct
 import zlib
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 import numpy
 import torch
 
 from planproof.errors import RecordingError
+from planproof.torch.monitoring.sums import Sums
 
 MAGIC, VERSION = b"PPMONIT\n", 1
 #: Limits of the format.
@@ -89,19 +90,27 @@ class Event:
     c: Number = 0
 
 
+#: Gives what is still on its way from a device, or None; waits for it if it is called with True.
+Pending = Callable[[bool], Optional[Any]]
+
+
 @dataclass
 class Columns:
-    """Value facts of one set of tensors: `tensors` are numbers in the table, `squares` sums of squares of elements, `sketches`
-    has one row for each of the four, `fingerprints` 64-bit sums."""
+    """Value facts of one set of tensors: `tensors` are numbers in the table; `sums` are as many norms, sketches and fingerprints."""
 
     step: int
     moment: Moment
     table: int
     set: str
     tensors: Sequence[int]
-    norms: numpy.ndarray
-    sketches: numpy.ndarray
-    fingerprints: numpy.ndarray
+    sums: Optional[Sums]
+    pending: Optional[Pending] = None
+
+    def resolve(self, wait: bool) -> bool:
+        """Whether the sums are here."""
+        if self.sums is None and self.pending is not None:
+            self.sums = self.pending(wait)
+        return self.sums is not None
 
 
 @dataclass
@@ -114,7 +123,34 @@ class Elements:
     set: str
     tensors: List[int] = field(default_factory=list)
     positions: List[int] = field(default_factory=list)
-    values: List[float] = field(default_factory=list)
+    values: Optional[List[float]] = field(default_factory=list)
+    pending: Optional[Pending] = None
+
+    def resolve(self, wait: bool) -> bool:
+        """Whether the values are here."""
+        if self.pending is not None:
+            self.values = self.pending(wait)
+            if self.values is not None:
+                self.pending = None
+        return self.values is not None
+
+
+@dataclass
+class Frame:
+    """A frame of JSON."""
+
+    kind: Kind
+    content: Optional[Dict[str, Any]]
+    pending: Optional[Pending] = None
+
+    def resolve(self, wait: bool) -> bool:
+        """Whether the content is here."""
+        if self.content is None and self.pending is not None:
+            self.content = self.pending(wait)
+        return self.content is not None
+
+
+Fact = Union[Columns, Elements, Frame]
 
 
 _EVENT = struct.Struct("<HHIddq")
@@ -179,10 +215,12 @@ class Journal:
 
     def values(self, columns: Columns) -> None:
         """Writes value facts of a set."""
+        sums = columns.sums
+        assert sums is not None
         head = struct.pack("<QBIII", columns.step, columns.moment, columns.table, self.text(columns.set), len(columns.tensors))
         self.frame(Kind.VALUES, b"".join((
-            head, numpy.asarray(columns.tensors, "<u4").tobytes(), columns.norms.astype("<f8").tobytes(),
-            numpy.ascontiguousarray(columns.sketches, "<f8").tobytes(), columns.fingerprints.astype("<u8").tobytes())))
+            head, numpy.asarray(columns.tensors, "<u4").tobytes(), sums.norms.astype("<f8").tobytes(),
+            numpy.ascontiguousarray(sums.sketches, "<f8").tobytes(), sums.fingerprints.astype("<u8").tobytes())))
 
     def elements(self, elements: Elements) -> None:
         """Writes single elements of a set."""
@@ -190,6 +228,16 @@ class Journal:
         self.frame(Kind.ELEMENTS, b"".join((
             head, numpy.asarray(elements.tensors, "<u4").tobytes(), numpy.asarray(elements.positions, "<u8").tobytes(),
             numpy.asarray(elements.values, "<f8").tobytes())))
+
+    def fact(self, fact: Fact) -> None:
+        """Writes a fact that is here."""
+        if isinstance(fact, Columns):
+            self.values(fact)
+        elif isinstance(fact, Elements):
+            self.elements(fact)
+        else:
+            assert fact.content is not None
+            self.json(fact.kind, fact.content)
 
     def flush(self) -> None:
         """Hands what was added to the system: it is kept if this process is killed."""

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import torch
 
 from planproof.torch.monitoring.holdings import Holdings
-from planproof.torch.monitoring.journal import Kind, Type, plain_number
+from planproof.torch.monitoring.journal import Frame, Kind, Type, plain_number
 from planproof.torch.monitoring.patches import Patches
 from planproof.torch.monitoring.steps import Steps, on_host
 
@@ -48,6 +48,7 @@ class OptimizerHooks:
             return
         self._steps.optimizer_begins(index)
         self._running[index] = True
+        self._steps.overflow = getattr(self.optimizers[index], "found_inf", None)
         self.write_options(index)
         self._steps.add(Type.OPTIMIZER_BEGINS, 0, self.names[index], c=self.count(index))
         self._before(index)
@@ -99,7 +100,11 @@ class OptimizerHooks:
             numbers = [holdings.by_identity[id(each)] for each in group["params"] if id(each) in holdings.by_identity]
             others = [list(each.shape) for each in group["params"] if id(each) not in holdings.by_identity]
             encoded.append({**options, "tensors": numbers, "others": others})
-        self._steps.journal.json(Kind.OPTIONS, {"optimizer": index, "groups": encoded})
+        content = {"optimizer": index, "groups": encoded}
+        if self._steps.number or self._steps.events:
+            self._steps.facts.append(Frame(Kind.OPTIONS, content))  # in its place, if steps before are still on their way
+        else:
+            self._steps.journal.json(Kind.OPTIONS, content)
 
     def close(self) -> None:
         for handle in self._handles:

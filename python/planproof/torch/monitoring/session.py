@@ -205,7 +205,7 @@ class Session:
     def _state_read(self, model: nn.Module, state: Any, prefix: str) -> None:
         """The state of a model was read between its steps: its fingerprint, and that of the parameters that it should be of."""
         number = next(number for number, each in enumerate(self.models) if model is each or model is unwrapped(each))
-        found = fingerprint_of_state(self.holdings, number, state, prefix, self.facts.sums)
+        found = fingerprint_of_state(self.holdings, number, state, prefix, self.facts)
         if found is None:
             self.not_observed(f"state of {class_name(model)}", "it holds other parts of parameters than this process")
         elif self.steps.between():

@@ -6,6 +6,7 @@ from typing import Any, Mapping, Optional, Sequence
 import torch
 from torch import nn
 
+from planproof.torch.monitoring.facts import Facts
 from planproof.torch.monitoring.holdings import Holdings
 from planproof.torch.monitoring.journal import Type
 from planproof.torch.monitoring.model_hooks import GRADIENTS, TRAINING
@@ -17,7 +18,7 @@ from planproof.torch.relations import Part, local
 LARGEST_OUTPUT, OUTPUTS_OF_PARAMETERS, LEAST_OF_OUTPUTS = 1 << 16, 0.2, 1 << 18
 
 
-def fingerprint_of_state(holdings: Holdings, model: int, state: Any, prefix: str, sums: HostSums) -> Optional[int]:
+def fingerprint_of_state(holdings: Holdings, model: int, state: Any, prefix: str, facts: Facts) -> Optional[int]:
     """The sum of the fingerprints of a model's parameters as its state has them. A parameter that the state lacks adds nothing.
     None if the state has other parts of parameters than are held here."""
     if not isinstance(state, Mapping):
@@ -32,8 +33,9 @@ def fingerprint_of_state(holdings: Holdings, model: int, state: Any, prefix: str
             return None
         slots.append(entry.slot)
         tensors.append(local(value))
-    found = sums.measure(slots, tensors)
-    return sum(int(each) for each in found.fingerprints) % (1 << 64)
+    if len({tensor.device.type for tensor in tensors}) > 1:
+        return None
+    return facts.fingerprint(slots, tensors)
 
 
 def nonzero(gradients: Sequence[torch.Tensor]) -> int:

@@ -2,18 +2,21 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from dataclasses import replace
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Deque, FrozenSet, List, Optional, Sequence, Set, Tuple
 
 import torch
 
-from planproof.torch.monitoring.journal import Columns, Elements, Event, Journal, Kind, Number, Type
+from planproof.torch.monitoring.device_sums import Fetched
+from planproof.torch.monitoring.journal import Event, Fact, Frame, Journal, Number, Type
 
 #: The first steps of a process are sampled, whatever `every` is.
 FIRST_SAMPLED = 2
 SAMPLED, LEFT_OUT = 1, 2
 
-Fact = Union[Columns, Elements, Dict[str, Any]]  # the last: a batch
+#: Steps that may be on their way from a device; then the oldest is waited for.
+MOST_WAITING = 16
 
 
 def on_host(number: Any) -> Number:
@@ -35,10 +38,13 @@ class Steps:
         self.number = 0
         self.events: List[Event] = []
         self.facts: List[Fact] = []
+        self._waiting: Deque[_Written] = deque()
         self._start = time.perf_counter_ns()
         self._stepped: Set[int] = set()
-        self._known_iterations: Set[frozenset[int]] = set()
+        self._known_iterations: Set[FrozenSet[int]] = set()
         self._mark: Tuple[int, int] = (0, 0)
+        #: Of an optimizer that leaves its step out by itself: not 0 if it does.
+        self.overflow: Optional[torch.Tensor] = None
         #: Gives a fact of the step that is about to be written, or None.
         self.last_fact: Callable[[int], Optional[Fact]] = lambda _: None
         #: Called when a step has ended, with its number.
@@ -89,35 +95,60 @@ class Steps:
 
     def _write(self, events: Sequence[Event], facts: Sequence[Fact], left_out: bool) -> None:
         last = self.last_fact(self.number)
-        self._write_facts([*facts, last] if last is not None else facts)
-        self._fetch(events)
         flags = (SAMPLED if self.sampled else 0) | (LEFT_OUT if left_out else 0)
-        self.journal.step(self.number, time.perf_counter_ns() - self._start, flags, events)
-        self.journal.flush()
+        self._waiting.append(_Written(self.number, time.perf_counter_ns() - self._start, flags, events,
+                                      [*facts, last] if last is not None else facts, self.overflow))
+        self.overflow = None
+        self._drain(False)
         self._stepped = set()
         self.number += 1
         for call in self.when_ended:
             call(self.number - 1)
 
-    def _write_facts(self, facts: Sequence[Fact]) -> None:
-        for fact in facts:
-            if isinstance(fact, Columns):
-                self.journal.values(fact)
-            elif isinstance(fact, Elements):
-                self.journal.elements(fact)
-            else:
-                self.journal.json(Kind.BATCH, fact)
-
-    def _fetch(self, events: Sequence[Event]) -> None:
-        for event in events:
-            event.a, event.b = float(event.a), float(event.b)
+    def _drain(self, wait: bool) -> None:
+        """Writes steps, in order, as far as all of their facts have arrived."""
+        while self._waiting and self._waiting[0].resolve(wait or len(self._waiting) > MOST_WAITING):
+            step = self._waiting.popleft()
+            for fact in step.facts:
+                self.journal.fact(fact)
+            self.journal.step(step.number, step.time, step.flags, step.events)
+        self.journal.flush()
 
     def finish(self) -> None:
         """Writes what has followed the last step's end."""
         if self.events or self.facts:
             events, facts, self.events, self.facts = self.events, self.facts, [], []
             self._write(events, facts, False)
+        self._drain(True)
+
+
+class _Written:
+    """A step that has ended, until its facts have arrived from the device. Numbers of events come together."""
+
+    def __init__(self, number: int, time: int, flags: int, events: Sequence[Event], facts: Sequence[Fact],
+                 overflow: Optional[torch.Tensor]) -> None:
+        self.number, self.time, self.flags, self.events, self.facts = number, time, flags, events, facts
+        self._places = [(event, name) for event in events for name in ("a", "b")
+                        if isinstance(getattr(event, name), torch.Tensor)]
+        self._overflow = Fetched(overflow.detach().reshape(())) if isinstance(overflow, torch.Tensor) and overflow.numel() == 1 else None
+        self._numbers = Fetched(torch.stack([getattr(event, name) for event, name in self._places])) if self._places else None
+
+    def resolve(self, wait: bool) -> bool:
+        """Whether everything is here."""
+        if not all([fact.resolve(wait) for fact in self.facts]):
+            return False
+        if self._numbers is not None:
+            if not wait and not self._numbers.ready():
+                return False
+            for (event, name), number in zip(self._places, self._numbers.numbers()):
+                setattr(event, name, float(number))
+            self._numbers = None
+        if self._overflow is not None:
+            if not wait and not self._overflow.ready():
+                return False
+            self.flags |= LEFT_OUT if self._overflow.numbers() else 0
+        return True
 
 
 def _renumbered(fact: Fact, step: int) -> Fact:
-    return {**fact, "step": step} if isinstance(fact, dict) else replace(fact, step=step)
+    return fact if isinstance(fact, Frame) else replace(fact, step=step)

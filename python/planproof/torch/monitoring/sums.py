@@ -90,7 +90,7 @@ class HostSums:
         return found.hide_what_is_not_finite()
 
     def _large(self, slot: Slot, tensor: torch.Tensor, at: int, found: Sums, known: Optional[Sums]) -> None:
-        real = _real(tensor)
+        real = real_elements(tensor)
         pieces = self._pieces(slot, tensor.is_complex())
         matrices = [_matrix(real, piece, rows, columns) for piece, rows, columns in pieces]
         print_ = 0
@@ -107,7 +107,7 @@ class HostSums:
             float(torch.linalg.vector_norm(real, dtype=torch.float64))
 
     def _small(self, slots: Sequence[Slot], tensors: Sequence[torch.Tensor], places: Sequence[int], found: Sums) -> None:
-        flat = torch.cat([_real(tensor).reshape(-1) for tensor in tensors])
+        flat = torch.cat([real_elements(tensor).reshape(-1) for tensor in tensors])
         weights = self._together(slots, tensors)
         values = flat.to(_wide(flat.dtype)).numpy()
         bits = _bits(flat).astype(numpy.uint64)
@@ -152,7 +152,8 @@ class HostSums:
         self._bytes = 0
 
 
-def _real(tensor: torch.Tensor) -> torch.Tensor:
+def real_elements(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor itself, or the real and imaginary parts of a complex one along one more dimension."""
     if not tensor.is_complex():
         return tensor
     return torch.view_as_real(tensor.resolve_conj().resolve_neg())
