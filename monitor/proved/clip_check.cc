@@ -1,6 +1,7 @@
 #include "monitor/proved/clip_check.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 
@@ -52,7 +53,7 @@ class ClipComparison {
       if (step->left_out || HasEvent(*step, EventType::kClipByValue)) return false;
       for (const Event& event : step->events) {
         if (event.type != EventType::kClipByNorm) continue;
-        if (event.c != kEuclideanBits() || !events_.emplace(rank, &event).second) {
+        if (event.c != EuclideanBits() || !events_.emplace(rank, &event).second) {
           Note(NoticeKind::kNotApplicable, kClipNorm,
                "a rank clips more than once in a step, or by another norm than the Euclidean");
           return false;
@@ -62,14 +63,7 @@ class ClipComparison {
     return true;
   }
 
-  static int64_t kEuclideanBits() {
-    int64_t bits = 0;
-    static_assert(sizeof(bits) == sizeof(kEuclidean));
-    const double norm = kEuclidean;
-    std::copy_n(reinterpret_cast<const char*>(&norm), sizeof(bits),
-                reinterpret_cast<char*>(&bits));
-    return bits;
-  }
+  static int64_t EuclideanBits() { return std::bit_cast<int64_t>(kEuclidean); }
 
   // The gradient before clipping; of a rank that does not clip, what its optimizer gets.
   const TensorFact* Gradient(int rank, const MonitoredTensor& tensor) {
@@ -125,14 +119,22 @@ class ClipComparison {
     return false;
   }
 
+  Tier TierOfClipping() const {
+    Tier tier = Tier::kProved;
+    for (const MonitoredTensor& tensor : view_->layout.tensors) {
+      if (tensor.monitor->clipped) tier = std::max(tier, tensor.tier);
+    }
+    return tier;
+  }
+
   void CheckWhoClips() {
     std::vector<int> idle;
     for (const auto& [rank, step] : view_->step.ranks) {
       if (events_.count(rank) == 0) idle.push_back(rank);
     }
-    findings_->Checked(Tier::kProved);
+    findings_->Checked(TierOfClipping());
     if (idle.empty()) return;
-    Alarm alarm = Begun(kNoClip, Tier::kProved, idle);
+    Alarm alarm = Begun(kNoClip, TierOfClipping(), idle);
     alarm.subject = "gradients";
     alarm.statement = absl::StrCat("all ranks clip gradients by their norm; ranks ",
                                    absl::StrJoin(idle, ", "), " do not");
@@ -202,12 +204,11 @@ class ClipComparison {
     for (const auto& [rank, event] : events_) {
       const TensorFact* before = view_->Find(rank, Moment::kClip, *set, tensor.name);
       const TensorFact* after = view_->Find(rank, Moment::kBefore, *set, tensor.name);
-      const bool known = before != nullptr && after != nullptr && before->finite &&
-                         after->finite && std::isfinite(event->a) && event->b > 0;
+      const bool known = before != nullptr && after != nullptr && before->finite && after->finite &&
+                         std::isfinite(event->a) && event->b > 0;
       if (!known) continue;
       findings_->Checked(tensor.tier);
-      const double factor =
-          std::min(1.0, event->b / (event->a + view_->monitors.clip->epsilon));
+      const double factor = std::min(1.0, event->b / (event->a + view_->monitors.clip->epsilon));
       const double u = UnitRoundoff(before->tensor->significand_bits);
       const double norm = std::max(after->norm, factor * before->norm);
       for (int k = 0; k < kSketches; ++k) {
@@ -217,8 +218,8 @@ class ClipComparison {
         if (std::abs(after->sketches[k] - expected) <= tolerance) continue;
         Alarm alarm = Begun(kClip, tensor.tier, {rank});
         alarm.subject = tensor.name;
-        alarm.statement = absl::StrCat("clipping multiplies the gradient of ", tensor.name,
-                                       " by ", absl::StrFormat("%.6g", factor),
+        alarm.statement = absl::StrCat("clipping multiplies the gradient of ", tensor.name, " by ",
+                                       absl::StrFormat("%.6g", factor),
                                        "; the optimizer gets something else on rank ", rank);
         alarm.expected = expected;
         alarm.found = after->sketches[k];
@@ -240,8 +241,7 @@ class ClipComparison {
   }
 
   void Note(NoticeKind kind, const char* rule, const char* statement) {
-    findings_->notices.push_back(
-        {kind, rule, std::nullopt, "norm of all gradients", statement});
+    findings_->notices.push_back({kind, rule, std::nullopt, "norm of all gradients", statement});
   }
 
   StepView* view_;

@@ -17,8 +17,7 @@ constexpr double kSameFactor = 1e-6;  // relative; options are decimals
 
 class DefinitionComparison {
  public:
-  DefinitionComparison(StepView* view, StepFindings* findings)
-      : view_(view), findings_(findings) {}
+  DefinitionComparison(StepView* view, StepFindings* findings) : view_(view), findings_(findings) {}
 
   void Run() {
     for (const MonitoredTensor& tensor : view_->layout.tensors) {
@@ -119,10 +118,10 @@ class DefinitionComparison {
 
   enum class OptionMeaning : uint8_t { kOther, kBetas, kMomentum, kWeightDecay };
   static OptionMeaning MeaningOf(const std::string& name) {
-    static const auto* const kMeanings = new std::map<std::string, OptionMeaning>{
-        {"betas", OptionMeaning::kBetas},
-        {"momentum", OptionMeaning::kMomentum},
-        {"weight_decay", OptionMeaning::kWeightDecay}};
+    static const auto* const kMeanings =
+        new std::map<std::string, OptionMeaning>{{"betas", OptionMeaning::kBetas},
+                                                 {"momentum", OptionMeaning::kMomentum},
+                                                 {"weight_decay", OptionMeaning::kWeightDecay}};
     const auto at = kMeanings->find(name);
     return at == kMeanings->end() ? OptionMeaning::kOther : at->second;
   }
@@ -158,9 +157,9 @@ class DefinitionComparison {
     alarm.step = view_->step.step;
     alarm.ranks = {rank};
     alarm.subject = tensor.name;
-    alarm.statement = absl::StrCat(set.set, " of ", tensor.name, " becomes ",
-                                   absl::StrJoin(terms, " + "), "; rank ", rank,
-                                   " has something else after the step");
+    alarm.statement =
+        absl::StrCat(set.set, " of ", tensor.name, " becomes ", absl::StrJoin(terms, " + "),
+                     "; rank ", rank, " has something else after the step");
     alarm.expected = expected;
     alarm.found = found;
     alarm.tolerance = tolerance;

@@ -19,8 +19,8 @@ bool IsComparison(Op op) {
          op == Op::kOr || op == Op::kNot;
 }
 bool IsArithmetic(Op op) {
-  return op == Op::kAdd || op == Op::kMul || op == Op::kNeg || op == Op::kDiv ||
-         op == Op::kMax || op == Op::kMin || op == Op::kAbs;
+  return op == Op::kAdd || op == Op::kMul || op == Op::kNeg || op == Op::kDiv || op == Op::kMax ||
+         op == Op::kMin || op == Op::kAbs;
 }
 
 // How many arithmetic operations the function has; nothing if it has others.

@@ -19,8 +19,8 @@ void Advance(const sdfg::Shape& shape, std::vector<int64_t>* index);
 // Labels of one output, given those of the inputs, for a function that moves elements or computes
 // each from few. Elements that are only moved keep their label. Others have one made of `seed`, the
 // operations and the labels of their operands; and, where several operations may be fused in some
-// places and not in others, of their position. `exact`: they are not fused, as those of collectives.
-// Nothing for other functions.
+// places and not in others, of their position. `exact`: they are not fused, as those of
+// collectives. Nothing for other functions.
 std::optional<std::vector<uint64_t>> LabelsElementByElement(
     const sdfg::IndexFunction& function, int output,
     const std::vector<const std::vector<uint64_t>*>& inputs, uint64_t seed, bool exact);

@@ -36,8 +36,8 @@ absl::Status CheckMayBeExported(const stages::Result& result, bool force) {
         "no monitors are written: some required result was not shown");
   }
   const stages::AnchorOutcome outcome = result.anchor.outcome;
-  const bool anchored = outcome == stages::AnchorOutcome::kAnchored ||
-                        outcome == stages::AnchorOutcome::kNotRecorded;
+  const bool anchored =
+      outcome == stages::AnchorOutcome::kAnchored || outcome == stages::AnchorOutcome::kNotRecorded;
   if (anchored || (force && outcome == stages::AnchorOutcome::kNotAnchored)) {
     return absl::OkStatus();
   }
@@ -100,15 +100,15 @@ class MonitorExport {
   bool LiesAs(const ExportedSet& set, const ExportedSet& layout) const {
     if (set.kind == SetKind::kNumberState) return true;
     for (const ExportedPart& part : set.parts) {
-      const auto own = std::find_if(
-          layout.parts.begin(), layout.parts.end(),
-          [&part](const ExportedPart& other) { return other.rank == part.rank; });
+      const auto own =
+          std::find_if(layout.parts.begin(), layout.parts.end(),
+                       [&part](const ExportedPart& other) { return other.rank == part.rank; });
       if (own == layout.parts.end()) return false;
       const lineage::RequiredRelation& a = problem_.required[part.required];
       const lineage::RequiredRelation& b = problem_.required[own->required];
-      const bool alike = a.lineage.map == b.lineage.map &&
-                         problem_.parallel.tensors[a.parallel].shape ==
-                             problem_.parallel.tensors[b.parallel].shape;
+      const bool alike =
+          a.lineage.map == b.lineage.map && problem_.parallel.tensors[a.parallel].shape ==
+                                                problem_.parallel.tensors[b.parallel].shape;
       if (!alike) return false;
     }
     return true;
@@ -124,7 +124,8 @@ class MonitorExport {
     const bool clipped = clip != clipped_.end();
     if (clipped) monitor->clipped = true;
     own.same = SamenessOf(set, clipped);
-    const TensorId computed = clipped ? clip->second : set.model_after;
+    const TensorId computed =
+        BeforeMoves(problem_.logical, clipped ? clip->second : set.model_after);
     own.order = problem_.logical.tensors[computed].producer;
     own.place = PlaceText(problem_.logical.tensors[computed].source);
     if (set.parts.size() < layout.parts.size()) {
@@ -150,9 +151,10 @@ class MonitorExport {
       }
       by_part[key].push_back(part.after);
       if (!clipped) continue;
-      // What the optimizer gets has the same bits only if the coefficient has.
       const auto scaled = ScaledTensorOf(problem_.parallel, part.after);
-      if (scaled) by_part[key].back() = scaled->whole;
+      if (!scaled) continue;
+      key.push_back(-2);  // before clipping
+      by_part[key].push_back(scaled->whole);
     }
     Sameness least = Sameness::kBits;
     for (const auto& [key, tensors] : by_part) least = std::max(least, alike_.Of(tensors));
@@ -193,12 +195,13 @@ class MonitorExport {
     }
     for (const auto& [scalar, gradients] : by_scalar) {
       std::set<TensorId> wholes;
-      for (const auto& [set, whole] : gradients) wholes.insert(BeforeMoves(problem_.logical, whole));
+      for (const auto& [set, whole] : gradients)
+        wholes.insert(BeforeMoves(problem_.logical, whole));
       const auto clip = ClipCoefficientOf(problem_.logical, scalar, wholes);
       if (!clip || clip->of != wholes || !RanksClipSo(gradients, *clip)) continue;
       const sdfg::Tensor& norm = problem_.logical.tensors[clip->norm];
-      monitors_.clip = ClipMonitor{clip->bound, clip->epsilon, norm.producer,
-                                   PlaceText(norm.source)};
+      monitors_.clip =
+          ClipMonitor{clip->bound, clip->epsilon, norm.producer, PlaceText(norm.source)};
       for (const auto& [set, whole] : gradients) clipped_[set] = whole;
       return;
     }

@@ -30,10 +30,10 @@ struct ExportedSet {
   std::string name;  // of the parameter
   std::string set;   // "parameter", "gradient", "exp_avg"
   SetKind kind = SetKind::kParameter;
-  std::vector<int64_t> of;                     // shape of the whole
-  sdfg::TensorId model_before = sdfg::kNone;   // of the model's graph
+  std::vector<int64_t> of;                    // shape of the whole
+  sdfg::TensorId model_before = sdfg::kNone;  // of the model's graph
   sdfg::TensorId model_after = sdfg::kNone;
-  bool flat = false;  // parts are runs of elements in row-major order
+  bool flat = false;                // parts are runs of elements in row-major order
   std::vector<ExportedPart> parts;  // by rank
 };
 

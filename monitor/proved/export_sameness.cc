@@ -136,10 +136,9 @@ bool CanBeLabelled(const sdfg::Graph& graph) {
 
 bool HaveOneLabel(const std::vector<std::vector<uint64_t>>& labels,
                   const std::vector<TensorId>& tensors) {
-  return !labels.empty() &&
-         std::all_of(tensors.begin(), tensors.end(), [&](TensorId tensor) {
-           return labels[tensor] == labels[tensors.front()];
-         });
+  return !labels.empty() && std::all_of(tensors.begin(), tensors.end(), [&](TensorId tensor) {
+    return labels[tensor] == labels[tensors.front()];
+  });
 }
 
 }  // namespace

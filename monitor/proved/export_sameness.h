@@ -12,8 +12,8 @@
 namespace planproof::monitor {
 
 // Each element of the plan's tensors has a label; elements of one label have the same bits.
-// Frameworks lay tensors side by side in buffers, of which one part may be the same on two ranks and
-// another not.
+// Frameworks lay tensors side by side in buffers, of which one part may be the same on two ranks
+// and another not.
 class ComputedAlike {
  public:
   // The problem's plan must be in topological order, as Graph::Check leaves it. Of a plan with

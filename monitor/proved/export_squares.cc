@@ -31,8 +31,8 @@ bool OnlyMoves(const IndexFunction& function, int output) {
   for (const Node& node : function.nodes) {
     const bool moves = node.op <= Op::kIntMod || node.op == Op::kElement ||
                        node.op == Op::kSelect || node.op == Op::kIntLess ||
-                       node.op == Op::kIntLessEq || node.op == Op::kIntEq ||
-                       node.op == Op::kAnd || node.op == Op::kOr || node.op == Op::kNot;
+                       node.op == Op::kIntLessEq || node.op == Op::kIntEq || node.op == Op::kAnd ||
+                       node.op == Op::kOr || node.op == Op::kNot;
     if (!moves) return false;
   }
   std::vector<sdfg::DenseTensor> numbered;
@@ -126,9 +126,8 @@ class SquareReader {
       if (index.op != Op::kIndex || function.vars[index.var].extent != extent) return false;
       if (left.erase(index.var) == 0) return false;
     }
-    return std::all_of(left.begin(), left.end(), [&function](sdfg::VarId var) {
-      return function.vars[var].extent == 1;
-    });
+    return std::all_of(left.begin(), left.end(),
+                       [&function](sdfg::VarId var) { return function.vars[var].extent == 1; });
   }
 
   bool ReadInputs(const sdfg::Operator& op, Summed summed) {

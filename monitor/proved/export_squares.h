@@ -9,8 +9,8 @@
 
 namespace planproof::monitor {
 
-// The tensors among `leaves` of which `norm`, a tensor of one element, is the Euclidean norm, all of
-// their elements together and each counted once. Nothing if its operators say something else.
+// The tensors among `leaves` of which `norm`, a tensor of one element, is the Euclidean norm, all
+// of their elements together and each counted once. Nothing if its operators say something else.
 std::optional<std::set<sdfg::TensorId>> RootOfSquaresOf(const sdfg::Graph& graph,
                                                         sdfg::TensorId norm,
                                                         const std::set<sdfg::TensorId>& leaves);

@@ -46,8 +46,8 @@ struct SetMonitor {
   std::string set;  // as journals call it
   SetKind kind = SetKind::kParameter;
   Sameness same = Sameness::kBits;
-  int64_t order = 0;  // in which the proof follows tensors from one another
-  std::string place;  // "file:line" of what computes it
+  int64_t order = 0;           // in which the proof follows tensors from one another
+  std::string place;           // "file:line" of what computes it
   std::vector<int32_t> ranks;  // that hold it; empty: all that hold the tensor
   std::optional<LinearDefinition> definition;
 };

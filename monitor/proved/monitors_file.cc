@@ -239,8 +239,8 @@ absl::Status ReadLayout(const Value& value, size_t axes, TensorMonitor* tensor) 
 }
 
 absl::StatusOr<TensorMonitor> ReadTensor(const Value& value, size_t axes) {
-  PLAN_RETURN_IF_ERROR(value.Allow(
-      {"name", "of", "cut", "flat", "groups", "clipped", "contributions", "sets"}));
+  PLAN_RETURN_IF_ERROR(
+      value.Allow({"name", "of", "cut", "flat", "groups", "clipped", "contributions", "sets"}));
   TensorMonitor tensor;
   PLAN_ASSIGN_OR_RETURN(const Value name, value.At("name"));
   PLAN_ASSIGN_OR_RETURN(tensor.name, name.Text());

@@ -178,8 +178,7 @@ class ReplicaComparison {
             std::optional<double> tolerance) {
     Alarm alarm = Begun(tensor, set, std::move(odd));
     alarm.statement = absl::StrCat(
-        "ranks ", usual.rank, " and ", other.rank, " hold the same part of the ",
-        WordsOf(set.kind),
+        "ranks ", usual.rank, " and ", other.rank, " hold the same part of the ", WordsOf(set.kind),
         set.kind == SetKind::kState ? absl::StrCat(" ", set.set) : std::string(), " of ",
         tensor.name, "; at moment \"", MomentName(moment.moment), "\" they ", what);
     int k = 0;

@@ -42,8 +42,8 @@ bool SameRelations(const TensorMonitor& a, const TensorMonitor& b) {
     return x.set == y.set && x.kind == y.kind && x.same == y.same && x.ranks == y.ranks &&
            SameDefinition(x, y);
   };
-  return a.of.size() == b.of.size() && a.cut == b.cut && a.flat == b.flat &&
-         a.groups == b.groups && a.clipped == b.clipped &&
+  return a.of.size() == b.of.size() && a.cut == b.cut && a.flat == b.flat && a.groups == b.groups &&
+         a.clipped == b.clipped &&
          std::equal(a.sets.begin(), a.sets.end(), b.sets.begin(), b.sets.end(), equal);
 }
 
@@ -144,8 +144,8 @@ std::vector<std::vector<int>> GroupsOf(const TensorMonitor& monitor,
 }
 
 // All ways to give the axes extents whose product is the world; those of the proof first.
-void ListMeshes(const std::vector<ProvedAxis>& proved, int64_t world,
-                std::vector<ProvedAxis> begun, std::vector<std::vector<ProvedAxis>>* meshes) {
+void ListMeshes(const std::vector<ProvedAxis>& proved, int64_t world, std::vector<ProvedAxis> begun,
+                std::vector<std::vector<ProvedAxis>>* meshes) {
   if (meshes->size() >= kMostMeshes) return;
   if (begun.size() == proved.size()) {
     if (world == 1) meshes->push_back(std::move(begun));
@@ -165,8 +165,7 @@ struct NamedTensor {
 };
 using NamedTensors = std::map<std::string, NamedTensor>;
 
-NamedTensors TensorsOf(const MonitorNames& names,
-                       const std::map<int, const TensorTable*>& tables) {
+NamedTensors TensorsOf(const MonitorNames& names, const std::map<int, const TensorTable*>& tables) {
   NamedTensors tensors;
   for (const auto& [rank, table] : tables) {
     for (const HeldTensor& tensor : *table) {

@@ -1,4 +1,5 @@
-// Finds out which monitors of a proof apply to a run: by names, shapes, and what ranks say they hold.
+// Finds out which monitors of a proof apply to a run: by names, shapes, and what ranks say they
+// hold.
 #ifndef PLANPROOF_MONITOR_PROVED_RUN_LAYOUT_H_
 #define PLANPROOF_MONITOR_PROVED_RUN_LAYOUT_H_
 

@@ -37,7 +37,8 @@ void AddFacts(const std::vector<float>& part, Values* values) {
   uint64_t bits = 0;
   for (size_t i = 0; i < part.size(); ++i) {
     squares += static_cast<double>(part[i]) * part[i];
-    for (int k = 0; k < kSketches; ++k) sums[k] += (i * 7 + i / 3 + k) % 3 == 0 ? -part[i] : part[i];
+    for (int k = 0; k < kSketches; ++k)
+      sums[k] += (i * 7 + i / 3 + k) % 3 == 0 ? -part[i] : part[i];
     uint32_t own = 0;
     std::memcpy(&own, &part[i], sizeof(own));
     bits = bits * 31 + own;
@@ -150,8 +151,8 @@ StepOfRun WrittenRun::Step() {
       step->values.push_back(std::move(values));
     }
     for (const auto& [moment, less] : {std::pair(Moment::kBefore, 1), {Moment::kAfter, 0}}) {
-      Elements elements{.moment = moment, .table = tables[rank], .set = "step",
-                        .kind = TensorSet::kStepCount};
+      Elements elements{
+          .moment = moment, .table = tables[rank], .set = "step", .kind = TensorSet::kStepCount};
       for (size_t t = 0; t < tables[rank]->size(); ++t) {
         elements.tensors.push_back(static_cast<int32_t>(t));
         elements.positions.push_back(kNumberOfOptimizer);
@@ -179,16 +180,16 @@ ProvedMonitors MonitorsOfTests(int rows) {
       tensor.cut = vector ? std::vector<std::vector<int32_t>>{{0}}
                           : std::vector<std::vector<int32_t>>{{0}, {1}};
       tensor.clipped = true;
-      SetMonitor gradient{.set = "gradient", .kind = SetKind::kGradient, .order = 10,
-                          .place = "train.py:12"};
-      SetMonitor state{.set = "exp_avg", .kind = SetKind::kState, .order = 60,
-                       .place = "train.py:72"};
+      SetMonitor gradient{
+          .set = "gradient", .kind = SetKind::kGradient, .order = 10, .place = "train.py:12"};
+      SetMonitor state{
+          .set = "exp_avg", .kind = SetKind::kState, .order = 60, .place = "train.py:72"};
       state.definition = LinearDefinition{{{kBeta, "exp_avg"}, {1 - kBeta, "gradient"}}, 0};
-      SetMonitor count{.set = "step", .kind = SetKind::kNumberState, .order = 61,
-                       .place = "train.py:72"};
+      SetMonitor count{
+          .set = "step", .kind = SetKind::kNumberState, .order = 61, .place = "train.py:72"};
       count.definition = LinearDefinition{{{1, "step"}}, 1};
-      SetMonitor parameter{.set = "parameter", .kind = SetKind::kParameter, .order = 62,
-                           .place = "train.py:72"};
+      SetMonitor parameter{
+          .set = "parameter", .kind = SetKind::kParameter, .order = 62, .place = "train.py:72"};
       tensor.sets = {gradient, state, count, parameter};
     }
   }

@@ -27,7 +27,7 @@ class WrittenRun {
   // Of the next step; a test may change them before Step.
   PartsByRank parameters, gradients, clipped, before, after;  // the last two: of exp_avg
   PartsByRank updated;
-  std::map<int, double> norms;  // that ranks clip by; ranks that are left out do not clip
+  std::map<int, double> norms;   // that ranks clip by; ranks that are left out do not clip
   std::map<int, double> counts;  // of steps, after the step
 
   // Fills all of these as a right step has them.
