@@ -13,7 +13,7 @@
 namespace planproof::monitor {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using MonitorJson = nlohmann::ordered_json;
 
 constexpr int kMonitorsVersion = 1;
 constexpr size_t kMostMonitorBytes = size_t{1} << 28;
@@ -44,15 +44,15 @@ const char* TextOf(const Word<Enum> (&words)[N], Enum value) {
   return "";
 }
 
-Json ToJson(const SetMonitor& set) {
-  Json json = {{"set", set.set},
-               {"kind", TextOf(kSetKindWords, set.kind)},
-               {"same", TextOf(kSamenessWords, set.same)},
-               {"order", set.order}};
+MonitorJson ToJson(const SetMonitor& set) {
+  MonitorJson json = {{"set", set.set},
+                      {"kind", TextOf(kSetKindWords, set.kind)},
+                      {"same", TextOf(kSamenessWords, set.same)},
+                      {"order", set.order}};
   if (!set.place.empty()) json["place"] = set.place;
   if (!set.ranks.empty()) json["ranks"] = set.ranks;
   if (set.definition) {
-    Json terms = Json::array();
+    MonitorJson terms = MonitorJson::array();
     for (const LinearTerm& term : set.definition->terms) {
       terms.push_back({{"factor", term.factor}, {"set", term.set}});
     }
@@ -62,8 +62,8 @@ Json ToJson(const SetMonitor& set) {
   return json;
 }
 
-Json ToJson(const TensorMonitor& tensor) {
-  Json json = {{"name", tensor.name}, {"of", tensor.of}};
+MonitorJson ToJson(const TensorMonitor& tensor) {
+  MonitorJson json = {{"name", tensor.name}, {"of", tensor.of}};
   if (tensor.flat) json["flat"] = *tensor.flat;
   if (!tensor.groups.empty()) json["groups"] = tensor.groups;
   if (!tensor.flat && tensor.groups.empty()) json["cut"] = tensor.cut;
@@ -72,7 +72,7 @@ Json ToJson(const TensorMonitor& tensor) {
     json["contributions"] = {{"factor", tensor.contributions->factor},
                              {"axes", tensor.contributions->axes}};
   }
-  Json sets = Json::array();
+  MonitorJson sets = MonitorJson::array();
   for (const SetMonitor& set : tensor.sets) sets.push_back(ToJson(set));
   json["sets"] = std::move(sets);
   return json;
@@ -81,7 +81,7 @@ Json ToJson(const TensorMonitor& tensor) {
 // A value of the file, and where it stands. Errors name the place.
 class Value {
  public:
-  Value(const Json& json, std::string at) : json_(json), at_(std::move(at)) {}
+  Value(const MonitorJson& json, std::string at) : json_(json), at_(std::move(at)) {}
 
   absl::Status Error(const std::string& what) const {
     return absl::InvalidArgumentError(absl::StrCat(at_.empty() ? "/" : at_, ": ", what));
@@ -159,7 +159,7 @@ class Value {
   }
 
  private:
-  const Json& json_;
+  const MonitorJson& json_;
   std::string at_;
 };
 
@@ -368,17 +368,17 @@ absl::StatusOr<ProvedMonitors> ReadRoot(const Value& root) {
 }  // namespace
 
 std::string MonitorsToText(const ProvedMonitors& monitors) {
-  Json axes = Json::array();
+  MonitorJson axes = MonitorJson::array();
   for (const ProvedAxis& axis : monitors.axes) axes.push_back({axis.name, axis.extent});
   std::string text = absl::StrCat("{\"planproof_monitors\": ", kMonitorsVersion,
                                   ",\n\"anchored\": ", monitors.anchored ? "true" : "false",
                                   ",\n\"axes\": ", axes.dump());
   if (monitors.clip) {
     const ClipMonitor& clip = *monitors.clip;
-    const Json json = {{"bound", clip.bound},
-                       {"epsilon", clip.epsilon},
-                       {"order", clip.order},
-                       {"place", clip.place}};
+    const MonitorJson json = {{"bound", clip.bound},
+                              {"epsilon", clip.epsilon},
+                              {"order", clip.order},
+                              {"place", clip.place}};
     absl::StrAppend(&text, ",\n\"clip\": ", json.dump());
   }
   const auto append_list = [&text](const char* key, const std::vector<std::string>& entries) {
@@ -390,22 +390,22 @@ std::string MonitorsToText(const ProvedMonitors& monitors) {
   };
   std::vector<std::string> collectives, assumptions, without, tensors;
   for (const CollectiveMonitor& each : monitors.collectives) {
-    const Json json = {{"kind", each.kind},
-                       {"axes", each.axes},
-                       {"dtype", each.dtype},
-                       {"count", each.count},
-                       {"place", each.place}};
+    const MonitorJson json = {{"kind", each.kind},
+                              {"axes", each.axes},
+                              {"dtype", each.dtype},
+                              {"count", each.count},
+                              {"place", each.place}};
     collectives.push_back(json.dump());
   }
   const auto quoted = [](const std::string& each) {
-    return Json(each).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return MonitorJson(each).dump(-1, ' ', false, MonitorJson::error_handler_t::replace);
   };
   for (const std::string& each : monitors.assumptions) assumptions.push_back(quoted(each));
   for (const auto& [name, why] : monitors.without) {
     without.push_back(absl::StrCat("[", quoted(name), ", ", quoted(why), "]"));
   }
   for (const TensorMonitor& each : monitors.tensors) {
-    tensors.push_back(ToJson(each).dump(-1, ' ', false, Json::error_handler_t::replace));
+    tensors.push_back(ToJson(each).dump(-1, ' ', false, MonitorJson::error_handler_t::replace));
   }
   append_list("collectives", collectives);
   append_list("assumptions", assumptions);
@@ -420,11 +420,11 @@ absl::StatusOr<ProvedMonitors> MonitorsFromText(std::string_view text) {
         absl::StrCat("a file of monitors has at most ", kMostMonitorBytes, " bytes"));
   }
   bool deep = false;
-  const auto limit_depth = [&deep](int depth, Json::parse_event_t, Json&) {
+  const auto limit_depth = [&deep](int depth, MonitorJson::parse_event_t, MonitorJson&) {
     deep = deep || depth > static_cast<int>(kMostMonitorDepth);
     return !deep;
   };
-  const Json json = Json::parse(text.begin(), text.end(), limit_depth, false);
+  const MonitorJson json = MonitorJson::parse(text.begin(), text.end(), limit_depth, false);
   if (deep) return absl::InvalidArgumentError("/: is nested too deeply");
   if (json.is_discarded()) return absl::InvalidArgumentError("/: is no JSON");
   return ReadRoot(Value(json, ""));
