@@ -133,7 +133,11 @@ void Watch::Collect(Findings findings) {
       same->push_back(std::move(alarm));
     }
   }
-  for (std::vector<Alarm>& group : groups) Raise(std::move(group));
+  // Another rule about the same subject in the same step tells what follows from the first.
+  std::set<std::pair<int64_t, std::string>> told;
+  for (std::vector<Alarm>& group : groups) {
+    if (told.emplace(group[0].step, group[0].subject).second) Raise(std::move(group));
+  }
 }
 
 void Watch::Raise(std::vector<Alarm> group) {

@@ -147,7 +147,10 @@ void ChangedBetweenSteps::Compare(const Header& header, const StepOfRank& step,
   for (const Change& change : changes) {
     const std::string& name = change.fact->tensor->name;
     names.insert(name);
-    if (!rank->quiet.contains(name) || HasEvent(step, EventType::kStateLoaded) ||
+    // What the optimizer has, and does not change itself, may be written from a copy elsewhere.
+    const bool copied = !change.before->moved && change.fact->tensor->trainable &&
+                        !change.fact->tensor->optimizers.empty();
+    if (copied || !rank->quiet.contains(name) || HasEvent(step, EventType::kStateLoaded) ||
         HasEvent(step, EventType::kParameterChanged)) {
       continue;
     }

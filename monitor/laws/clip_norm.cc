@@ -53,13 +53,20 @@ struct Squares {
 
 class PartKey {
  public:
-  explicit PartKey(const HeldTensor& tensor)
-      : key_(tensor.name, tensor.place, tensor.flat.value_or(std::pair<int64_t, int64_t>(-1, -1))) {
-  }
+  PartKey(const HeldTensor& tensor, int rank)
+      : key_(tensor.name, OwnerOf(tensor, rank), tensor.place,
+             tensor.flat.value_or(std::pair<int64_t, int64_t>(-1, -1))) {}
   bool operator<(const PartKey& other) const { return key_ < other.key_; }
 
  private:
-  std::tuple<std::string, std::vector<std::vector<std::pair<int64_t, int64_t>>>,
+  // Whole tensors of one name that are not said to be replicas are of different stages.
+  static int OwnerOf(const HeldTensor& tensor, int rank) {
+    if (!tensor.replicas.empty())
+      return *std::min_element(tensor.replicas.begin(), tensor.replicas.end());
+    return IsWhole(tensor) ? rank : -1;
+  }
+
+  std::tuple<std::string, int, std::vector<std::vector<std::pair<int64_t, int64_t>>>,
              std::pair<int64_t, int64_t>>
       key_;
 };
@@ -74,7 +81,7 @@ Squares SquaresOf(const std::map<int, Clipped>& ranks, const SetFacts& own) {
       squares.bits = std::min(squares.bits, fact.tensor->significand_bits);
       squares.every_copy += square;
       if (!IsWhole(*fact.tensor)) squares.sharded = true;
-      if (!seen.insert(PartKey(*fact.tensor)).second) {
+      if (!seen.insert(PartKey(*fact.tensor, rank)).second) {
         squares.copied = true;
         continue;
       }

@@ -81,6 +81,16 @@ int64_t CountEvents(const StepOfRank& step, EventType type) {
 
 bool HasEvent(const StepOfRank& step, EventType type) { return CountEvents(step, type) > 0; }
 
+bool HasClosure(const StepOfRank& step) {
+  int begun = 0;
+  for (const Event& event : step.events) {
+    if (event.type == EventType::kOptimizerBegins) ++begun;
+    if (event.type == EventType::kOptimizerEnds) --begun;
+    if (event.type == EventType::kBackward && begun > 0) return true;
+  }
+  return false;
+}
+
 bool StateIsReplaced(const StepOfRank& step) {
   return HasEvent(step, EventType::kStateLoaded) || HasEvent(step, EventType::kAveraged) ||
          HasEvent(step, EventType::kParameterChanged);

@@ -66,6 +66,9 @@ int64_t CountEvents(const StepOfRank& step, EventType type);
 // averaged, assigned.
 bool StateIsReplaced(const StepOfRank& step);
 
+// The optimizer computes gradients itself, by a closure: those at its begin are not those it uses.
+bool HasClosure(const StepOfRank& step);
+
 // At least as many dimensions as a matrix and elements enough for a statement about all of them.
 bool IsMatrix(const HeldTensor& tensor);
 // The rank has all of it.

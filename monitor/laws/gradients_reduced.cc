@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -85,6 +86,7 @@ class GradientsReduced : public Judge {
 
   std::shared_ptr<ReplicaTrouble> trouble_;
   double scale_ = 1;  // of the loss
+  std::string told_;  // the tensor by which it was told that gradients are no mean
 };
 
 bool GradientsReduced::CompareGradients(const StepOfRun& step, const FactsOfRanks& gradients,
@@ -137,6 +139,9 @@ void GradientsReduced::CompareMean(const StepOfRun& step, const FactsOfRanks& gr
         absl::StrFormat("the gradient is the mean of what %d ranks contribute; it is %.4g times "
                         "that (%d would be their sum)",
                         parts.size(), factor.value, parts.size()));
+    // A few tensors have contributions in each step, others in the next: it is one alarm.
+    if (told_.empty()) told_ = gradient.tensor->name;
+    if (told_ != alarm.subject) alarm.others.push_back(std::exchange(alarm.subject, told_));
     alarm.expected = 1;
     alarm.found = factor.value;
     alarm.tolerance = kOtherFactor;

@@ -104,7 +104,7 @@ void MomentsLinear::ObserveRank(const Header& header, const StepOfRank& step, Fi
   for (const Event& event : step.events)
     scaled = scaled || (event.type == EventType::kLossScale && event.a != 1);
   if (!step.sampled || step.left_out || StateIsReplaced(step) ||
-      HasEvent(step, EventType::kStepLeftOut)) {
+      HasEvent(step, EventType::kStepLeftOut) || HasClosure(step)) {
     return;
   }
   const LinearFacts facts{.parameter = {step, Moment::kBefore, TensorSet::kParameter},

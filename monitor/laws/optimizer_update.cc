@@ -164,7 +164,10 @@ void OptimizerUpdate::ObserveRank(const Header& header, const StepOfRank& step,
     if (event.type == EventType::kLossScale && std::isfinite(event.a) && event.a > 0)
       scale = event.a;
   }
-  if (step.left_out || HasEvent(step, EventType::kStepLeftOut) || StateIsReplaced(step)) return;
+  if (step.left_out || HasEvent(step, EventType::kStepLeftOut) || StateIsReplaced(step) ||
+      HasClosure(step)) {
+    return;
+  }
   const UpdateFacts facts = FactsOfUpdate(step);
   if (facts.parameter.empty() || facts.parameter_after.empty() || step.table == nullptr) return;
   const auto updates = UpdatesOfStep(header, step);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kArrivesRule[] = "update_arrives";
 // So many elements are expected to change before that none does is an alarm.
-constexpr double kLeastChanges = 1000;
+constexpr double kLeastChanges = 100;
 // Adam changes an element by about the learning rate, unless gradients of changing sign cancel.
 constexpr double kLeastShareOfRate = 0.01;
 // Gradients much above epsilon: below, Adam's steps are shorter than the learning rate.
@@ -76,7 +76,7 @@ class UpdateArrives : public Judge {
 
 Expected UpdateArrives::ExpectedOf(const Header& header, const StepOfRank& step) {
   Expected expected;
-  if (step.left_out || HasEvent(step, EventType::kStepLeftOut) ||
+  if (step.left_out || HasEvent(step, EventType::kStepLeftOut) || HasClosure(step) ||
       !HasEvent(step, EventType::kOptimizerEnds) ||
       header.optimizers.size() !=
           static_cast<size_t>(CountEvents(step, EventType::kOptimizerEnds))) {

@@ -23,18 +23,19 @@ class JournalWriter {
   explicit JournalWriter(int rank = 0, int world = 1) {
     bytes_ = "PPMONIT\n";
     Number<uint32_t>(1, &bytes_);
-    Json(FrameKind::kHeader, {{"rank", rank},
-                              {"world", world},
-                              {"every", 1},
-                              {"torch", "2"},
-                              {"device", "cpu"},
-                              {"program", "00"},
-                              {"start", 0},
-                              {"modules", {{"", "Model"}}},
-                              {"optimizers",
-                               {{{"name", "SGD"},
-                                 {"class", "torch.optim.sgd.SGD"},
-                                 {"wrapped", nlohmann::json::array()}}}}});
+    Json(FrameKind::kHeader,
+         {{"rank", rank},
+          {"world", world},
+          {"every", 1},
+          {"torch", "2"},
+          {"device", "cpu"},
+          {"program", "00"},
+          {"start", 0},
+          {"modules", nlohmann::json::array({nlohmann::json::array({"", "Model"})})},
+          {"optimizers",
+           nlohmann::json::array({nlohmann::json{{"name", "SGD"},
+                                                 {"class", "torch.optim.sgd.SGD"},
+                                                 {"wrapped", nlohmann::json::array()}}})}});
   }
 
   template <class T>

@@ -17,11 +17,17 @@ const std::string* Name(const char* text) {
   return &names->emplace_back(text);
 }
 
-// A weight of an element, the same on all ranks.
-double Weight(const std::string& name, size_t i, int k) {
-  std::mt19937_64 random(std::hash<std::string>()(name) + 4 * i + static_cast<size_t>(k));
-  random.discard(1);
-  return (random() % 2 == 0 ? 1 : -1) * (8.0 + static_cast<double>(random() % 8)) / 8;
+// Of an element, the same on all ranks: bits from which its weights are taken.
+uint64_t HashOf(uint64_t name, size_t i) {
+  uint64_t hash = name + (i + 1) * 0x9E3779B97F4A7C15ULL;
+  hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBULL;
+  return hash ^ (hash >> 31);
+}
+
+double Weight(uint64_t hash, int k) {
+  const uint64_t bits = hash >> (8 * k);
+  return (bits % 2 == 0 ? 1 : -1) * (8.0 + static_cast<double>(bits / 2 % 8)) / 8;
 }
 
 void AddFact(const SimulatedTensor& tensor, int32_t number, const std::vector<float>& data,
@@ -29,9 +35,11 @@ void AddFact(const SimulatedTensor& tensor, int32_t number, const std::vector<fl
   double square = 0;
   std::array<double, kSketches> sketches{};
   uint64_t fingerprint = 0;
+  const uint64_t name = std::hash<std::string>()(tensor.name);
   for (size_t i = 0; i < data.size(); ++i) {
     square += static_cast<double>(data[i]) * data[i];
-    for (int k = 0; k < kSketches; ++k) sketches[k] += Weight(tensor.name, i, k) * data[i];
+    const uint64_t hash = HashOf(name, i);
+    for (int k = 0; k < kSketches; ++k) sketches[k] += Weight(hash, k) * data[i];
     uint32_t bits = 0;
     std::memcpy(&bits, &data[i], sizeof(bits));
     fingerprint += bits * (2 * i + 1) * 0x9E3779B97F4A7C15ULL;
