@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from planproof.errors import RecordingError
+from planproof.torch import fsdp1
 from planproof.torch.monitoring.sums import Slot
 from planproof.torch.relations import (
     Parameter, Part, Placement, Rename, local, parameters, unwrapped, without_wrappers)
@@ -65,6 +66,8 @@ class Holdings:
                  placement: Optional[Placement]) -> None:
         self.not_observed: List[Tuple[str, str]] = []
         self.entries: List[Entry] = []
+        #: Parameters of which other ranks have everything: names and shapes.
+        self.elsewhere: List[Tuple[str, List[int]]] = []
         for number, model in enumerate(models):
             prefix = f"{number}." if len(models) > 1 else ""
             self._add(number, model, prefix, rename, placement)
@@ -94,6 +97,7 @@ class Holdings:
 
     def _add(self, number: int, model: nn.Module, prefix: str, rename: Optional[Rename], placement: Optional[Placement]) -> None:
         known: Dict[Tuple[int, int], int] = {}
+        self.elsewhere += _elsewhere(model, prefix, rename)
         replicas = _replicas_of_wrapper(model)
         for each in self._parameters(model, rename, placement):
             try:
@@ -152,6 +156,18 @@ class Holdings:
                         entry.optimizers.append(index)
 
 
+def _elsewhere(model: nn.Module, prefix: str, rename: Optional[Rename]) -> List[Tuple[str, List[int]]]:
+    inner = unwrapped(model)
+    try:
+        pieces = fsdp1.pieces(inner) if isinstance(inner, nn.Module) else {}
+    except RecordingError:
+        return []
+    if not pieces:
+        return []
+    return [(prefix + without_wrappers(rename(key) if rename else key), list(pieces[id(value)][0]))
+            for key, value in inner.named_parameters() if id(value) in pieces and not pieces[id(value)][1][1]]
+
+
 def _memory(tensor: torch.Tensor) -> int:
     return int(local(tensor).untyped_storage()._cdata)
 
@@ -205,7 +221,8 @@ def class_name(value: Any) -> str:
 
 def digest(holdings: Holdings, modules: Sequence[Tuple[str, nn.Module]], optimizers: Sequence[Any]) -> str:
     """SHA-256 of what makes two runs one program."""
-    content = [[[entry.name, list(entry.part.of)] for entry in holdings.entries if not entry.buffer],
+    names = [(entry.name, list(entry.part.of)) for entry in holdings.entries if not entry.buffer]
+    content = [sorted([*names, *holdings.elsewhere]),
                [[name, class_name(module)] for name, module in modules], [class_name(each) for each in optimizers]]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
