@@ -117,7 +117,8 @@ void Checker::OnWindow(const Window& window) {
             all_recorded_ || recorded_.contains(facts_.facts[expected.fact].other);
         if (places.contains(expected.other)) {
           Held(expected.fact);
-        } else if (!window.cut_off && recorded) {
+        } else if (!window.cut_off && recorded &&
+                   !(window.first && facts_.facts[expected.fact].after_first)) {
           Violated(expected.fact, window.process, window.step, "");
         }
       }

@@ -39,6 +39,7 @@ std::map<FactKey, Evidence> Gather(const std::vector<LearnedRun>& runs) {
         evidence.fact = hypothesis.fact;
       } else {
         evidence.fact.support += hypothesis.fact.support;
+        evidence.fact.after_first |= hypothesis.fact.after_first;
         evidence.values_differ |= evidence.fact.value != hypothesis.fact.value;
         if (hypothesis.fact.kind == ValueKind::kNumber) evidence.fact.kind = ValueKind::kNumber;
       }

@@ -37,9 +37,10 @@ struct Fact {
   Form form{};
   std::string phase;  // of subject; empty: in every phase that references have
   std::string subject;
-  std::string other_phase;  // kWithin, kBefore
-  std::string other;        // see Form; empty where the form has none
-  std::string value;        // kEquals, kAtEnd
+  std::string other_phase;   // kWithin, kBefore
+  std::string other;         // see Form; empty where the form has none
+  bool after_first = false;  // kWithin: in each step but a process's first
+  std::string value;         // kEquals, kAtEnd
   ValueKind kind = ValueKind::kCode;
   Role role = Role::kOther;  // of what is missing
   int64_t support = 0;       // how often it held in the references

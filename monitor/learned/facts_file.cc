@@ -27,6 +27,7 @@ OrderedJson ToJson(const Fact& fact) {
   if (!fact.other_phase.empty()) json["other_phase"] = fact.other_phase;
   if (!fact.other.empty()) json["other"] = fact.other;
   if (HasValue(fact.form)) json["value"] = fact.value;
+  if (fact.after_first) json["after_first"] = true;
   if (fact.kind == ValueKind::kNumber) json["configuration"] = true;
   if (fact.role != Role::kOther) json["role"] = RoleName(fact.role);
   json["support"] = fact.support;
@@ -111,6 +112,7 @@ absl::StatusOr<Fact> ReadFact(const Json& json, const std::string& where) {
   fact.other_phase = reader.Text("other_phase", false);
   fact.other = reader.Text("other", NeedsOther(fact.form));
   fact.value = reader.Text("value", HasValue(fact.form));
+  fact.after_first = reader.Flag("after_first");
   if (reader.Flag("configuration")) fact.kind = ValueKind::kNumber;
   const std::string role = reader.Text("role", false);
   if (!role.empty() && !ParseRole(role, &fact.role)) reader.Fail("role is not one of the format's");

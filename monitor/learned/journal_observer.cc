@@ -9,6 +9,7 @@ namespace planproof::monitor::learned {
 namespace {
 
 constexpr size_t kObservedTensorLimit = 20000;  // of one rank; flags of more are not observed
+constexpr size_t kObservedCallLimit = 4096;
 constexpr size_t kObservedTextLength = 128;
 constexpr const char* kTrainingPhase = "with gradients";
 constexpr const char* kEvaluationPhase = "without gradients";
@@ -60,6 +61,7 @@ void JournalObserver::Call(const std::string& phase, const std::string& name, Ro
   to_->Call(rank->stream, phase.empty() ? kNoSymbol : symbols_->Of(phase), symbols_->Of(name),
             role);
   rank->last_call = phase.empty() ? name : absl::StrCat(name, " ", phase);
+  if (rank->calls_before.size() < kObservedCallLimit) rank->calls.insert(rank->last_call);
 }
 
 void JournalObserver::Attribute(const std::string& phase, const std::string& subject,
@@ -95,6 +97,8 @@ void JournalObserver::ObserveRank(const Run& run, int number, const StepOfRank& 
   ObserveTensors(step, &rank);
   ObserveOptions(run, number, step, &rank);
   ObserveBatch(step, &rank);
+  rank.calls_before.merge(rank.calls);
+  rank.calls.clear();
   to_->CloseStep(rank.stream, step.left_out);
 }
 
@@ -214,12 +218,16 @@ void JournalObserver::ObserveBatch(const StepOfRank& step, Rank* rank) {
   if (!inputs.empty()) rank->inputs = std::move(inputs);
 }
 
+// How a run ends is a decision of its program if it ends with a call of its own: what is called
+// every so many steps may be the last by accident.
 void JournalObserver::End(const Run& run) {
   for (auto& [number, rank] : ranks_) {
     const auto closing = run.closings.find(number);
     if (closing != run.closings.end() && closing->second.reason == "closed") {
+      const bool own = !rank.last_call.empty() && !rank.calls_before.contains(rank.last_call);
       to_->AtEnd(number, closing->second.steps, symbols_->Of("last call"),
-                 symbols_->Of(rank.last_call));
+                 symbols_->Of(own ? rank.last_call : "one of a step"),
+                 own ? ValueKind::kCode : ValueKind::kNumber);
     }
     to_->End(rank.stream);
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ class JournalObserver {
     bool known = false;
     bool trained = false;  // a forward with gradients has been seen
     std::string last_call;
-    std::map<std::string, Input> inputs;  // of the step before
-    std::vector<Symbol> tensor_names;     // of `table`
+    std::set<std::string> calls, calls_before;  // of this step, and of those before it
+    std::map<std::string, Input> inputs;        // of the step before
+    std::vector<Symbol> tensor_names;           // of `table`
     const TensorTable* table = nullptr;
   };
   void ObserveRank(const Run& run, int number, const StepOfRank& step);

@@ -26,6 +26,7 @@ int Learner::ItemNumber(const CallItem& item, Role role) {
   item_numbers_.emplace(item, number);
   items_.emplace_back(item, role);
   windows_of_.push_back(0);
+  first_windows_of_.push_back(0);
   for (auto& row : pair_counts_) row.resize(items_.size());
   pair_counts_.emplace_back(items_.size());
   if (item.phase != kNoSymbol) phases_.insert(item.phase);
@@ -41,10 +42,12 @@ void Learner::OnWindow(const Window& window) {
   }
   for (size_t i = 0; i < numbers.size(); ++i) {
     ++windows_of_[numbers[i]];
+    first_windows_of_[numbers[i]] += window.first;
     std::vector<PairCount>& row = pair_counts_[numbers[i]];
     for (size_t j = 0; j < numbers.size(); ++j) {
       ++row[numbers[j]].together;
       row[numbers[j]].in_order += i < j;
+      row[numbers[j]].together_in_first += window.first;
     }
   }
 }
@@ -140,9 +143,14 @@ void Learner::AddCalls(LearnedRun* run) const {
       fact.other = TextOf(items_[j].first.function);
       fact.role = items_[j].second;
       fact.support = windows_of_[i];
-      hypothesis.contradicted = pair_counts_[i][j].together != windows_of_[i];
+      const PairCount& count = pair_counts_[i][j];
+      const int64_t missing = windows_of_[i] - count.together;
+      const int64_t missing_in_first = first_windows_of_[i] - count.together_in_first;
+      hypothesis.contradicted = missing != missing_in_first;
+      fact.after_first = missing > 0;
       run->hypotheses.push_back(hypothesis);
       fact.form = Form::kBefore;
+      fact.after_first = false;
       fact.support = pair_counts_[i][j].together;
       hypothesis.contradicted = pair_counts_[i][j].in_order != pair_counts_[i][j].together;
       if (pair_counts_[i][j].in_order > 0) run->hypotheses.push_back(std::move(hypothesis));

@@ -65,6 +65,7 @@ class Learner : public Windows {
   };
   struct PairCount {
     int64_t together = 0, in_order = 0;
+    int64_t together_in_first = 0;
   };
   int ItemNumber(const CallItem& item, Role role);
   void AddCalls(LearnedRun* run) const;
@@ -77,6 +78,7 @@ class Learner : public Windows {
   absl::flat_hash_map<CallItem, int> item_numbers_;
   std::vector<std::pair<CallItem, Role>> items_;
   std::vector<int64_t> windows_of_;                  // steps with the item
+  std::vector<int64_t> first_windows_of_;            // of these, first ones
   std::vector<std::vector<PairCount>> pair_counts_;  // [item][other]
   absl::flat_hash_map<Symbol, int64_t> calls_of_;    // with known objects, or with none
   absl::flat_hash_map<std::pair<Symbol, Symbol>, int64_t> given_;

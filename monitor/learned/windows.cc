@@ -112,7 +112,10 @@ void Windows::CompareContents(Stream* stream) {
 void Windows::CloseWindow(Stream* stream, bool cut_off) {
   stream->window.cut_off = cut_off;
   if (!stream->held.empty()) CompareContents(stream);
-  if (!stream->window.calls.empty()) OnWindow(stream->window);
+  if (!stream->window.calls.empty()) {
+    OnWindow(stream->window);
+    stream->window.first = false;
+  }
   stream->window.calls.clear();
   stream->called.clear();
   ++stream->window_number;
@@ -124,10 +127,11 @@ void Windows::CloseStep(int stream, bool cut_off) {
   streams_[stream].open = false;
 }
 
-void Windows::AtEnd(int64_t process, int64_t steps, Symbol attribute, Symbol value) {
+void Windows::AtEnd(int64_t process, int64_t steps, Symbol attribute, Symbol value,
+                    ValueKind kind) {
   if (attribute == kNoSymbol || value == kNoSymbol) return;
-  OnInstance({Form::kAtEnd, kNoSymbol, symbols_->Of("end of the run"), attribute, value,
-              ValueKind::kCode, process, steps});
+  OnInstance({Form::kAtEnd, kNoSymbol, symbols_->Of("end of the run"), attribute, value, kind,
+              process, steps});
 }
 
 void Windows::End(int stream) {

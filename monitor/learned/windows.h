@@ -47,13 +47,14 @@ class Windows : public Observations {
   // number.
   void CloseStep(int stream, bool cut_off);
   // Something that is so when the run has ended, as it meant to.
-  void AtEnd(int64_t process, int64_t steps, Symbol attribute, Symbol value);
+  void AtEnd(int64_t process, int64_t steps, Symbol attribute, Symbol value, ValueKind kind);
 
  protected:
   // Calls of one step in one thread, by the order of the first of each.
   struct Window {
     int64_t process = 0, step = 0;
     bool cut_off = false;  // it may go on after what was recorded
+    bool first = true;     // of the thread, with calls
     std::vector<std::pair<CallItem, Role>> calls;
   };
   virtual void OnWindow(const Window& window) = 0;
