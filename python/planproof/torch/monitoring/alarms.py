@@ -7,7 +7,7 @@ import queue
 import subprocess
 import threading
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Union
+from typing import Any, Callable, List, Optional, Union
 
 from planproof.binary import find_binary
 from planproof.errors import BinaryNotFound, PlanproofError, RecordingError

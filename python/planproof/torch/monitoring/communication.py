@@ -1,7 +1,7 @@
 """Sees collectives by kind, group, operation and type."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterable, List, Optional, Sequence
 
 import torch
 import torch.distributed as dist

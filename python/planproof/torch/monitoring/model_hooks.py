@@ -1,7 +1,7 @@
 """Sees calls of the models, and in sampled steps those of their modules."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, List, Mapping, Sequence, Set, Tuple
 
 import torch
 from torch import nn

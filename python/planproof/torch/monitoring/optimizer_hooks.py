@@ -1,7 +1,7 @@
 """Sees steps of optimizers, their options and what is done to gradients by `zero_grad`."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import torch
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 import torch
 import torch.distributed as dist
@@ -25,7 +25,7 @@ from planproof.torch.monitoring.states import Outputs, fingerprint_of_state, non
 from planproof.torch.monitoring.steps import Steps
 from planproof.torch.monitoring.tables import Tables
 from planproof.torch.monitoring.training_functions import TrainingFunctions
-from planproof.torch.relations import Placement, Rename, local, unwrapped
+from planproof.torch.relations import Placement, Rename, unwrapped
 
 
 def place_of_process() -> Tuple[int, int]:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from typing import Any, Callable, Dict, Iterable, List, Sequence, Tuple
 
 import torch
@@ -205,7 +206,6 @@ def _subclasses(kind: type) -> List[type]:
 
 
 def _bits_of(number: float) -> int:
-    import struct
     return int(struct.unpack("<q", struct.pack("<d", number))[0])
 
 
