@@ -128,11 +128,36 @@ class MonitorExport {
         BeforeMoves(problem_.logical, clipped ? clip->second : set.model_after);
     own.order = problem_.logical.tensors[computed].producer;
     own.place = PlaceText(problem_.logical.tensors[computed].source);
+    own.late = IsCommunicated(set);
     if (set.parts.size() < layout.parts.size()) {
       for (const ExportedPart& part : set.parts) own.ranks.push_back(part.rank);
     }
     own.definition = DefinitionOf(set, sets);
     monitor->sets.push_back(std::move(own));
+  }
+
+  // The last that is done to it is a collective, as ZeRO gathers what ranks have updated.
+  bool IsCommunicated(const ExportedSet& set) const {
+    const sdfg::Graph& graph = problem_.parallel;
+    return std::any_of(set.parts.begin(), set.parts.end(), [&](const ExportedPart& part) {
+      TensorId tensor = part.after;
+      while (graph.tensors[tensor].producer != sdfg::kNone) {
+        const sdfg::Operator& op = graph.operators[graph.tensors[tensor].producer];
+        if (sdfg::IsCommunication(op.kind)) return true;
+        const TensorId moved = BeforeMoves(graph, tensor);
+        const bool only_cut = moved == tensor && op.inputs.size() == 1 && IsView(op);
+        if (moved == tensor && !only_cut) return false;
+        tensor = only_cut ? op.inputs[0] : moved;
+      }
+      return false;
+    });
+  }
+
+  // Its elements are elements of its one input.
+  static bool IsView(const sdfg::Operator& op) {
+    if (op.function == nullptr || op.function->outputs.size() != 1) return false;
+    const sdfg::ExprId body = op.function->outputs[0].body;
+    return op.function->nodes[body].op == sdfg::Op::kElement;
   }
 
   // Of all ranks that hold the same part, the least.

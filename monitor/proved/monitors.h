@@ -48,6 +48,7 @@ struct SetMonitor {
   Sameness same = Sameness::kBits;
   int64_t order = 0;           // in which the proof follows tensors from one another
   std::string place;           // "file:line" of what computes it
+  bool late = false;           // it arrives on ranks after their optimizers have stepped
   std::vector<int32_t> ranks;  // that hold it; empty: all that hold the tensor
   std::optional<LinearDefinition> definition;
 };

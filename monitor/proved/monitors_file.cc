@@ -50,6 +50,7 @@ MonitorJson ToJson(const SetMonitor& set) {
                       {"same", TextOf(kSamenessWords, set.same)},
                       {"order", set.order}};
   if (!set.place.empty()) json["place"] = set.place;
+  if (set.late) json["late"] = true;
   if (!set.ranks.empty()) json["ranks"] = set.ranks;
   if (set.definition) {
     MonitorJson terms = MonitorJson::array();
@@ -184,7 +185,7 @@ absl::StatusOr<LinearDefinition> ReadDefinition(const Value& value) {
 
 absl::StatusOr<SetMonitor> ReadSet(const Value& value) {
   PLAN_RETURN_IF_ERROR(
-      value.Allow({"set", "kind", "same", "order", "place", "ranks", "terms", "constant"}));
+      value.Allow({"set", "kind", "same", "order", "place", "late", "ranks", "terms", "constant"}));
   SetMonitor set;
   PLAN_ASSIGN_OR_RETURN(const Value name, value.At("set"));
   PLAN_ASSIGN_OR_RETURN(set.set, name.Text());
@@ -197,6 +198,10 @@ absl::StatusOr<SetMonitor> ReadSet(const Value& value) {
   if (value.Has("place")) {
     PLAN_ASSIGN_OR_RETURN(const Value place, value.At("place"));
     PLAN_ASSIGN_OR_RETURN(set.place, place.Text());
+  }
+  if (value.Has("late")) {
+    PLAN_ASSIGN_OR_RETURN(const Value late, value.At("late"));
+    PLAN_ASSIGN_OR_RETURN(set.late, late.Truth());
   }
   if (value.Has("ranks")) {
     PLAN_ASSIGN_OR_RETURN(const Value ranks, value.At("ranks"));

@@ -54,12 +54,22 @@ class ReplicaComparison {
           CompareNumbers(tensor, set);
           continue;
         }
-        for (const MomentOfSet& moment : MomentsOf(set.kind)) Compare(tensor, set, moment);
+        for (const MomentOfSet& moment : MomentsOf(set.kind)) {
+          if (IsComplete(set, moment.moment)) Compare(tensor, set, moment);
+        }
       }
     }
   }
 
  private:
+  // Whether ranks have then what the proof says of the end of the step: not before parts that other
+  // ranks have updated are gathered.
+  bool IsComplete(const SetMonitor& set, Moment moment) const {
+    const bool later = set.late || view_->IsWrapped();
+    if (set.kind == SetKind::kParameter) return !later || moment == Moment::kBegin;
+    return set.kind != SetKind::kGradient || !later || moment != Moment::kBefore;
+  }
+
   void Compare(const MonitoredTensor& tensor, const SetMonitor& set, const MomentOfSet& moment) {
     for (const std::vector<int>& group : tensor.groups) {
       if (group.size() < 2) continue;

@@ -42,6 +42,15 @@ bool StepView::OnCpu() const {
   });
 }
 
+bool StepView::IsWrapped() const {
+  for (const auto& [rank, header] : run.headers) {
+    for (const OptimizerOfRun& optimizer : header.optimizers) {
+      if (!optimizer.wrapped_by.empty()) return true;
+    }
+  }
+  return false;
+}
+
 const SetMonitor* FindSet(const TensorMonitor& monitor, SetKind kind) {
   for (const SetMonitor& set : monitor.sets) {
     if (set.kind == kind) return &set;

@@ -54,6 +54,8 @@ class StepView {
                                 const std::string& name);
   // The run's CPU kernels and collectives do the same in all groups of one size.
   bool OnCpu() const;
+  // What the optimizer that steps has is not all that becomes of parameters and gradients.
+  bool IsWrapped() const;
 
   const Run& run;
   const StepOfRun& step;
