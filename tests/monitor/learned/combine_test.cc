@@ -103,7 +103,7 @@ TEST(FactsFile, SaysWhatIsWrong) {
     wrong.replace(at, from.size(), to);
     return std::string(ParseFacts("f", wrong).status().message());
   };
-  EXPECT_EQ(error_of("\"equals\",\"phase\"", "\"like\",\"phase\""),
+  EXPECT_EQ(error_of("\"equals\",\"subject\"", "\"like\",\"subject\""),
             "f: fact 0: form is not one of the format's; learn the file again");
   EXPECT_EQ(error_of("\"version\": 1", "\"version\": 2"),
             "f: version 2 is not known; learn the file again");
