@@ -275,6 +275,38 @@ def test_optimizers_that_take_turns_make_steps(directory):
     assert sum(stepped, []) == ["SGD", "SGD", "SGD", "Adam"] * 2 and all(len(set(each)) == len(each) for each in stepped)
 
 
+class Lookahead:
+    """Every second step parameters go half-way back to where they were."""
+
+    def __init__(self, optimizer):
+        self.optimizer, self.param_groups, self.count = optimizer, optimizer.param_groups, 0
+        self.slow = [each.detach().clone() for each in optimizer.param_groups[0]["params"]]
+
+    def zero_grad(self):
+        self.optimizer.zero_grad()
+
+    def step(self):
+        self.optimizer.step()
+        self.count += 1
+        if self.count % 2 == 0:
+            with torch.no_grad():
+                for slow, fast in zip(self.slow, self.param_groups[0]["params"]):
+                    fast.copy_(slow.lerp_(fast, 0.5))
+
+
+def test_what_wraps_an_optimizer_is_opened(directory):
+    made = []
+
+    def make(model):
+        made.append(Lookahead(torch.optim.SGD(model.parameters(), lr=0.1)))
+        return made[0]
+
+    found = monitored(directory, steps=5, make=make)
+    (optimizer,) = found.header["optimizers"]
+    assert optimizer["class"] == "torch.optim.sgd.SGD" and [each.rpartition(".")[2] for each in optimizer["wrapped"]] == ["Lookahead"]
+    assert [number for number, _ in found.events(AVERAGED)] == [2, 4] and "step" not in vars(made[0])
+
+
 def test_nothing_is_left_behind(directory):
     def attributes():
         return {(holder.__name__, name): getattr(holder, name) for holder, names in (

@@ -227,17 +227,17 @@ def digest(holdings: Holdings, modules: Sequence[Tuple[str, nn.Module]], optimiz
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def opened(optimizer: Any) -> List[Tuple[Any, List[str]]]:
-    """The optimizers that an optimizer, a list of them or a wrapper comes to, each with the classes that wrap it."""
+def opened(optimizer: Any) -> List[Tuple[Any, List[Any]]]:
+    """The optimizers that an optimizer, a list of them or a wrapper comes to, each with what wraps it."""
     if optimizer is None:
         return []
     if isinstance(optimizer, (list, tuple)):
         return [each for one in optimizer for each in opened(one)]
-    found: List[Tuple[Any, List[str]]] = []
+    found: List[Tuple[Any, List[Any]]] = []
     for inner in _inner(optimizer):
-        for each, classes in opened(inner):
+        for each, wrappers in opened(inner):
             if all(each is not other for other, _ in found):
-                found.append((each, [class_name(optimizer), *classes]))
+                found.append((each, [optimizer, *wrappers]))
     if found:
         return found
     if not hasattr(optimizer, "param_groups") or not hasattr(optimizer, "step"):

@@ -60,8 +60,8 @@ class Session:
         self.modules = held.modules_of(self.models, rename)
         self.journal = Journal(directory, self.rank)
         names = _names_of(self.optimizers)
-        self._write_header(every, [{"name": name, "class": class_name(each), "wrapped": classes}
-                                   for name, (each, classes) in zip(names, opened)])
+        self._write_header(every, [{"name": name, "class": class_name(each), "wrapped": [class_name(wrapper) for wrapper in wrappers]}
+                                   for name, (each, wrappers) in zip(names, opened)])
         table = self.journal.tensors(self.holdings.encoded)
         self.steps = Steps(self.journal, every)
         self.facts = Facts(self.steps, self.holdings, table)
@@ -70,9 +70,13 @@ class Session:
         self.tables = Tables(self.steps, self.models, self.optimizers, self._hold, self._renew)
         self.tables.start(self.holdings)
         self._cleared: Set[int] = set()
-        self._unseen = False
+        self._unseen = self._wrapped = False
+        #: How often parameters had been written when an optimizer within a wrapper had stepped.
+        self._versions: Optional[List[int]] = None
         self._patches = Patches()
         self._watch(names)
+        for wrapper in {id(wrapper): wrapper for _, wrappers in opened for wrapper in wrappers}.values():
+            self._watch_wrapper(wrapper)
         for what, why in self.holdings.not_observed:
             self.not_observed(what, why)
         for model in self.models:
@@ -114,6 +118,26 @@ class Session:
         self._functions.watch_states(inner)
         self._losses = Losses(self.steps, self._patches, self._before_backward, self._of_loss)
         self._communication = Communication(self.steps, self._patches)
+
+    def _watch_wrapper(self, wrapper: Any) -> None:
+        """What wraps an optimizer may change parameters after that has stepped, as Lookahead does."""
+        own = getattr(wrapper, "step", None)
+        if own is None or not hasattr(wrapper, "__dict__"):
+            return
+
+        def step(*arguments: Any, **options: Any) -> Any:
+            result = own(*arguments, **options)
+            if self._versions is not None and self._versions != self._now():
+                self.steps.add(Type.AVERAGED, 0, class_name(wrapper))
+            self._versions = None
+            return result
+
+        self._wrapped = True
+        self._patches.attribute(wrapper, "step", step)
+
+    def _now(self) -> List[int]:
+        """How often parameters have been written."""
+        return [self.holdings.entries[number].object._version for number in self.holdings.parameters]
 
     def not_observed(self, what: str, why: str) -> None:
         """Says which facts this journal cannot have."""
@@ -194,6 +218,8 @@ class Session:
             self.facts.states(Moment.BEFORE, self.optimizers[index], numbers, not scaled)
 
     def _after_step(self, index: int) -> None:
+        if self._wrapped:
+            self._versions = self._now()
         if not self.steps.sampled and not self.steps.before_sampled:
             return
         numbers = self._of_optimizer(index)

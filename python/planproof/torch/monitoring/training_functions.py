@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Iterable, List, Sequence, Tuple
 
 import torch
 from torch import nn
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.optim import lr_scheduler, swa_utils
 
 from planproof.torch.monitoring.holdings import class_name
@@ -74,6 +75,19 @@ class TrainingFunctions:
                 return original(parameters, clip_value, *rest, **options)
             return called
 
+        def of_fsdp(original: Callable[..., Any]) -> Callable[..., Any]:
+            def called(module: Any, max_norm: float, norm_type: float = 2.0, *rest: Any, **options: Any) -> Any:
+                events = self._steps.events
+                before = len(events)
+                if id(module) in self._models:
+                    self._before_clipping(list(module.parameters()))
+                result = original(module, max_norm, norm_type, *rest, **options)
+                if id(module) in self._models and all(event.type != Type.CLIP_BY_NORM for event in events[before:]):
+                    self._steps.add(Type.CLIP_BY_NORM, 0, None, _norm(result), float(max_norm), _bits_of(float(norm_type)))
+                return result
+            return called
+
+        self._replaced(FullyShardedDataParallel, "clip_grad_norm_", of_fsdp, method=True)
         self._replaced(clip_grad, "_get_total_norm", total_norm, method=False)
         self._replaced(clip_grad, "_clip_grads_with_norm_", clip_with_norm, method=False)
         self._replaced(clip_grad, "clip_grad_value_", clip_value, method=False)
