@@ -62,7 +62,8 @@ absl::StatusOr<std::vector<std::unique_ptr<monitor::Judge>>> MakeJudges(
   }
   for (std::unique_ptr<monitor::Judge>& law : monitor::AllLaws()) judges.push_back(std::move(law));
   if (!arguments.invariants.empty()) {
-    absl::StatusOr<monitor::learned::FactSet> facts = monitor::learned::ReadFacts(arguments.invariants);
+    absl::StatusOr<monitor::learned::FactSet> facts =
+        monitor::learned::ReadFacts(arguments.invariants);
     if (!facts.ok()) return facts.status();
     judges.push_back(monitor::learned::LearnedJudge(*std::move(facts)));
   }
