@@ -21,6 +21,7 @@ ProvedMonitors AllOfThem() {
   monitors.tensors[2].groups = {{0, 1}, {2}};
   monitors.tensors[2].sets[0].same = Sameness::kAlike;
   monitors.tensors[2].sets[0].ranks = {0, 2};
+  monitors.tensors[2].sets[1].late = true;
   monitors.collectives.push_back({"all_reduce", {1}, "float32", 9, "train.py:3"});
   monitors.assumptions = {"ranks run the same program"};
   monitors.without = {{"head.weight", "no relation of it was required"}};

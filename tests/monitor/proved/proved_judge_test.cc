@@ -197,6 +197,26 @@ TEST(ProvedJudge, SumsOfOtherGroupsAreComparedByBitsWhereOrderIsKnown) {
   EXPECT_THAT(findings.alarms, IsEmpty());
 }
 
+TEST(ProvedJudge, WhatIsGatheredLaterIsComparedAtTheNextBegin) {
+  for (const bool wrapped : {true, false}) {
+    ProvedMonitors monitors = MonitorsOfTests();
+    WrittenRun run;
+    if (wrapped) {
+      run.run.headers[0].optimizers.push_back({.name = "AdamW", .wrapped_by = {"Zero"}});
+    } else {
+      for (TensorMonitor& tensor : monitors.tensors) tensor.sets.back().late = true;
+    }
+    const auto updated_apart = [](int, WrittenRun* run) {
+      run->updated[3]["layers.0.norm"][0] += 1;
+    };
+    EXPECT_THAT(Judge3(&run, monitors, updated_apart).alarms, IsEmpty());
+    const auto begun_apart = [](int, WrittenRun* run) {
+      run->parameters[3]["layers.0.norm"][0] += 1;
+    };
+    EXPECT_EQ(Judge3(&run, monitors, begun_apart).alarms.size(), 1u);
+  }
+}
+
 TEST(ProvedJudge, MissingRanksAreNoted) {
   WrittenRun run;
   run.Fill(0);
