@@ -15,9 +15,12 @@ SetFacts::SetFacts(const StepOfRank& step, Moment moment, TensorSet set, absl::s
   for (const Values& values : step.values) {
     if (values.moment != moment || values.kind != set) continue;
     if (set == TensorSet::kOther && values.set != name) continue;
+    facts_.reserve(facts_.size() + values.tensors.size());
+    by_name_.reserve(facts_.size() + values.tensors.size());
     for (size_t i = 0; i < values.tensors.size(); ++i) Add(values, i);
   }
-  std::erase_if(facts_, [](const TensorFact& fact) { return fact.tensor == nullptr; });
+  if (std::erase_if(facts_, [](const TensorFact& fact) { return fact.tensor == nullptr; }) == 0)
+    return;
   by_name_.clear();
   for (size_t i = 0; i < facts_.size(); ++i) by_name_.emplace(facts_[i].tensor->name, i);
 }
