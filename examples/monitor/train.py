@@ -1,4 +1,4 @@
-"""Trains a small classifier with a monitor: fine-tuning, where the head is replaced by one with fewer classes.
+"""Trains a small classifier with a monitor: fine-tuning, where the head is replaced by a new one.
 
     python train.py --out runs/a [--bug head|loss|eval] [--seed 0] [--steps 40]
 
@@ -25,7 +25,7 @@ def batches(seed):
 
 def make(bug):
     """The model with its new head, and the optimizer of all its parameters."""
-    model = nn.Sequential(nn.Linear(FEATURES, 64), nn.ReLU(), nn.Dropout(0.1), nn.Linear(64, 10))
+    model = nn.Sequential(nn.Linear(FEATURES, 64), nn.ReLU(), nn.Dropout(0.1), nn.Linear(64, CLASSES))
     head = nn.Linear(64, CLASSES)
     if bug != "head":
         model[3] = head

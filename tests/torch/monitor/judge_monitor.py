@@ -1,7 +1,7 @@
 """Judges the monitor: healthy runs, unusual ones, and the faults of FAULTS.md.
 
     judge_monitor.py [--binary FILE] [--parts healthy,unusual,faults] [--only PATTERN ...] [--seeds N] [--first-seed N]
-                     [--jobs N] [--keep DIRECTORY]
+                     [--jobs N] [--keep DIRECTORY] [--no-references]
 
 Each run is checked without references and with facts learned from two other runs of its script. The tables have each alarm of a
 healthy run, and of each fault its first alarms. Exit status: 0 if no healthy run alarmed and each fault was found in time."""
@@ -58,13 +58,13 @@ def healthy_runs(script, options):
 def judge_healthy(runner, scripts, options):
     tally = Tally()
     for script in scripts:
-        runner.want(*references(script, options.first_seed), *healthy_runs(script, options))
+        runner.want(*healthy_runs(script, options), *references(script, options.first_seed))
     for script in scripts:
         known = references(script, options.first_seed)
         for settings in (*known, *healthy_runs(script, options)):
             verdict = runner.check(settings)
             tally.add("laws: no alarm", verdict.code == NO_ALARM, f"{settings.label}: {verdict.line()}")
-        for settings in healthy_runs(script, options):
+        for settings in healthy_runs(script, options) if options.references else ():
             verdict = runner.check(settings, known)
             tally.add("learned: no alarm", verdict.code == NO_ALARM, f"{settings.label}: {verdict.line()}")
     tally.print("Healthy runs")
@@ -74,13 +74,16 @@ def judge_healthy(runner, scripts, options):
 def judge_unusual(runner, scripts, options):
     tally = Tally()
     for script in scripts:
-        runner.want(*references(script, options.first_seed), script.settings(options.first_seed + 2, 14),
-                    *references(script.plain, options.first_seed))
+        runner.want(*references(script, options.first_seed), script.settings(options.first_seed + 2, 14))
+        if options.references:
+            runner.want(*references(script.plain, options.first_seed))
     for script in scripts:
         known, held_back = references(script, options.first_seed), script.settings(options.first_seed + 2, 14)
         for settings in (*known, held_back):
             verdict = runner.check(settings)
             tally.add("laws: no alarm", verdict.code in (NO_ALARM, NOTHING_CHECKED), f"{settings.label}: {verdict.line()}")
+        if not options.references:
+            continue
         verdict = runner.check(held_back, known)
         tally.add("learned from its own script: no alarm", verdict.code == NO_ALARM, f"{held_back.label}: {verdict.line()}")
         if script.variant:
@@ -106,18 +109,24 @@ def cell(verdict, fault):
     return text, not marks
 
 
+def healthy_twins(fault, options):
+    """Two runs without the fault, of other seeds."""
+    return tuple(fault.settings(options.first_seed + number, fault=False) for number in range(2))
+
+
 def judge_faults(runner, faults, options):
     tally = Tally()
     rows = []
     for fault in faults:
-        runner.want(*(fault.settings(options.first_seed + number, fault=False) for number in range(2)), fault.settings(options.first_seed + 2))
+        runner.want(fault.settings(options.first_seed + 2), *(healthy_twins(fault, options) if options.references else ()))
     for fault in faults:
-        known = tuple(fault.settings(options.first_seed + number, fault=False) for number in range(2))
         settings = fault.settings(options.first_seed + 2)
         alone, found_alone = cell(runner.check(settings), fault)
-        both, found = cell(runner.check(settings, known), fault)
         tally.add("found without references", found_alone or fault.reference, f"{fault.name}: {alone}")
-        tally.add("found with references", found or found_alone, f"{fault.name}: {both}")
+        both = "not asked"
+        if options.references:
+            both, found = cell(runner.check(settings, healthy_twins(fault, options)), fault)
+            tally.add("found with references", found or found_alone, f"{fault.name}: {both}")
         rows.append((fault, alone, both, found_alone))
     print("\n| fault | step | without references | with references |\n| --- | --- | --- | --- |")
     for fault, alone, both, _ in rows:
@@ -139,6 +148,7 @@ def arguments():
     parser.add_argument("--seeds", type=int, default=3, help="runs of each healthy script besides its two references")
     parser.add_argument("--first-seed", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--no-references", dest="references", action="store_false", help="laws only: nothing is learned")
     parser.add_argument("--keep", metavar="DIRECTORY", help="where the journals are to stay; those that are there are not made again")
     return parser.parse_args()
 
