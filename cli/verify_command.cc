@@ -179,12 +179,10 @@ std::optional<int> WriteMonitors(const VerifyArguments& arguments,
                                  const std::optional<frontend::Recording>& recording,
                                  const stages::Result& result) {
   if (arguments.monitors_out.empty() || !problem.ok()) return std::nullopt;
-  const absl::Status written =
-      WriteMonitorsOf(arguments.monitors_out, *problem, recording ? &*recording : nullptr, result,
-                      arguments.force);
+  const absl::Status written = WriteMonitorsOf(
+      arguments.monitors_out, *problem, recording ? &*recording : nullptr, result, arguments.force);
   if (written.ok()) return std::nullopt;
-  std::fprintf(stderr, "planproof: --monitors-out: %s\n",
-               std::string(written.message()).c_str());
+  std::fprintf(stderr, "planproof: --monitors-out: %s\n", std::string(written.message()).c_str());
   if (result.verdict != stages::Verdict::kProved) return std::nullopt;
   return kUsageError;
 }
