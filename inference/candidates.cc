@@ -42,9 +42,10 @@ bool JoinsAny(const sdfg::Graph& graph) {
   return false;
 }
 
-Candidates::Candidates(const sdfg::Graph& logical, Buckets buckets, std::vector<bool> constant,
-                       Operands* operands)
+Candidates::Candidates(const sdfg::Graph& logical, Buckets buckets, Opening opening,
+                       std::vector<bool> constant, Operands* operands)
     : graph_(logical),
+      opening_(opening),
       operands_(*operands),
       constant_(std::move(constant)),
       computed_from_(logical.tensors.size()) {
@@ -141,8 +142,23 @@ std::vector<TensorId> Candidates::ComputedFrom(const std::vector<TensorId>& valu
   return found;
 }
 
+std::vector<std::vector<TensorId>> Candidates::ToOpen(
+    const std::vector<TensorId>& values, const std::function<bool(TensorId)>& transparent) {
+  std::vector<std::vector<TensorId>> choices;
+  for (const bool closed : {false, true}) {
+    if (closed && opening_ == Opening::kLeast) continue;
+    std::vector<TensorId> opened = ToOpen(values, transparent, closed);
+    const bool known = std::find(choices.begin(), choices.end(), opened) != choices.end();
+    if (!opened.empty() && !known) choices.push_back(std::move(opened));
+  }
+  return choices;
+}
+
+// `closed`: what comes to light when something is opened is opened, too, where the rest determines
+// it. Without that, less is opened.
 std::vector<TensorId> Candidates::ToOpen(const std::vector<TensorId>& values,
-                                         const std::function<bool(TensorId)>& transparent) {
+                                         const std::function<bool(TensorId)>& transparent,
+                                         bool closed) {
   std::vector<TensorId> computed;
   for (const TensorId value : values) {
     if (graph_.tensors[value].producer != kNone) computed.push_back(value);
@@ -160,11 +176,16 @@ std::vector<TensorId> Candidates::ToOpen(const std::vector<TensorId>& values,
       if ((subset >> k & 1) != 0) opened.push_back(computed[k]);
     }
     std::vector<TensorId> rest = WithOpened(values, opened, transparent);
-    const std::vector<TensorId> redundant = Redundant(rest);
-    for (const TensorId r : redundant) rest.erase(std::find(rest.begin(), rest.end(), r));
-    if (ComputedFrom(rest).empty()) continue;
-    opened.insert(opened.end(), redundant.begin(), redundant.end());
-    return opened;
+    for (auto more = Redundant(rest, closed); !more.empty(); more = Redundant(rest, closed)) {
+      opened.insert(opened.end(), more.begin(), more.end());
+      if (closed) {
+        rest = WithOpened(values, opened, transparent);
+        continue;
+      }
+      for (const TensorId r : more) rest.erase(std::find(rest.begin(), rest.end(), r));
+      break;
+    }
+    if (!ComputedFrom(rest).empty()) return opened;
   }
   return {};
 }
@@ -172,15 +193,16 @@ std::vector<TensorId> Candidates::ToOpen(const std::vector<TensorId>& values,
 std::vector<TensorId> Candidates::WithOpened(std::vector<TensorId> values,
                                              const std::vector<TensorId>& opened,
                                              const std::function<bool(TensorId)>& transparent) {
-  for (const TensorId o : opened) values.erase(std::find(values.begin(), values.end(), o));
+  const auto is_opened = [&](TensorId t) {
+    return std::find(opened.begin(), opened.end(), t) != opened.end();
+  };
+  values.erase(std::remove_if(values.begin(), values.end(), is_opened), values.end());
   std::vector<TensorId> work = opened;
   while (!work.empty()) {
     const TensorId t = work.back();
     work.pop_back();
     for (const TensorId operand : OperandsOf(t)) {
-      const bool through =
-          transparent(operand) || std::find(opened.begin(), opened.end(), operand) != opened.end();
-      if (through) {
+      if (transparent(operand) || is_opened(operand)) {
         work.push_back(operand);
       } else if (std::find(values.begin(), values.end(), operand) == values.end()) {
         values.push_back(operand);
@@ -190,19 +212,30 @@ std::vector<TensorId> Candidates::WithOpened(std::vector<TensorId> values,
   return values;
 }
 
-// Of the values, those that the others determine.
-std::vector<TensorId> Candidates::Redundant(const std::vector<TensorId>& values) {
+// Of the values, those that the others determine; or of these, those that depend on what is read
+// least.
+std::vector<TensorId> Candidates::Redundant(const std::vector<TensorId>& values, bool all) {
   std::vector<TensorId> rest = values, redundant;
   for (const TensorId value : values) {
     if (graph_.tensors[value].producer == kNone || rest.size() == 1) continue;
     std::vector<TensorId> others = rest;
     others.erase(std::find(others.begin(), others.end(), value));
-    const std::vector<TensorId> determined = DeterminedBy(others);
-    if (std::find(determined.begin(), determined.end(), value) == determined.end()) continue;
+    if (!IsDeterminedBy(value, others, all)) continue;
     redundant.push_back(value);
     rest = std::move(others);
   }
   return redundant;
+}
+
+bool Candidates::IsDeterminedBy(TensorId tensor, const std::vector<TensorId>& values, bool all) {
+  if (!all) {
+    const std::vector<TensorId> determined = DeterminedBy(values);
+    return std::find(determined.begin(), determined.end(), tensor) != determined.end();
+  }
+  determined_.clear();
+  visited_ = 0;
+  for (const TensorId value : values) determined_[value] = true;
+  return IsDetermined(tensor, 0);
 }
 
 }  // namespace planproof::inference

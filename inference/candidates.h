@@ -18,11 +18,16 @@ enum class Buckets : uint8_t { kAreOneTensor, kAreTheirPieces };
 // Whether that makes a difference.
 bool JoinsAny(const sdfg::Graph& graph);
 
+// What is read by its definition where nothing is computed from all of the values that a term has:
+// as little as helps; or, if no relation is found so, all that the rest determines, too. The latter
+// takes longer, and relates what others are better proved without.
+enum class Opening : uint8_t { kLeast, kAllDetermined };
+
 class Candidates {
  public:
   // `constant`: by tensor, whether it is known to be a constant (constant_tensors.h).
-  Candidates(const sdfg::Graph& logical, Buckets buckets, std::vector<bool> constant,
-             Operands* operands);
+  Candidates(const sdfg::Graph& logical, Buckets buckets, Opening opening,
+             std::vector<bool> constant, Operands* operands);
 
   // Tensors that are computed from some of `values` and from nothing else that varies, nearest
   // first; a few dozen at most.
@@ -33,18 +38,25 @@ class Candidates {
   std::vector<sdfg::TensorId> OperandsOf(sdfg::TensorId tensor);
   // Where nothing is computed from all of the values: a few of them with which opened (and with
   // what is then determined by the rest), something is. Empty if that does not help.
-  std::vector<sdfg::TensorId> ToOpen(const std::vector<sdfg::TensorId>& values,
-                                     const std::function<bool(sdfg::TensorId)>& transparent);
+  // There may be two choices, the smaller one first.
+  std::vector<std::vector<sdfg::TensorId>> ToOpen(
+      const std::vector<sdfg::TensorId>& values,
+      const std::function<bool(sdfg::TensorId)>& transparent);
 
  private:
   bool IsDetermined(sdfg::TensorId t, int depth);
   bool NeedsAll(sdfg::TensorId tensor, const std::vector<sdfg::TensorId>& values);
-  std::vector<sdfg::TensorId> Redundant(const std::vector<sdfg::TensorId>& values);
+  std::vector<sdfg::TensorId> ToOpen(const std::vector<sdfg::TensorId>& values,
+                                     const std::function<bool(sdfg::TensorId)>& transparent,
+                                     bool closed);
+  std::vector<sdfg::TensorId> Redundant(const std::vector<sdfg::TensorId>& values, bool all);
+  bool IsDeterminedBy(sdfg::TensorId tensor, const std::vector<sdfg::TensorId>& values, bool all);
   std::vector<sdfg::TensorId> WithOpened(std::vector<sdfg::TensorId> values,
                                          const std::vector<sdfg::TensorId>& opened,
                                          const std::function<bool(sdfg::TensorId)>& transparent);
 
   const sdfg::Graph& graph_;
+  const Opening opening_;
   Operands& operands_;
   const std::vector<bool> constant_;
   std::vector<sdfg::TensorId> first_;  // by tensor: stages::FirstOfCopies; empty: buckets are whole

@@ -18,10 +18,14 @@ enum class MatchEffort : uint8_t {
 // were short.
 inline constexpr int64_t kWorkOfSummand = 4'000;
 
+inline constexpr int64_t kFruitlessWork = 4'000'000;
+
 // Grants the terms of an arena in portions, so that no single evaluation takes all of a tensor's.
 class MatchBudget {
  public:
-  explicit MatchBudget(int64_t of_summand) : of_summand_(of_summand) {}
+  // `fruitless`: of all tensors together for which nothing is found.
+  MatchBudget(int64_t of_summand, int64_t fruitless)
+      : of_summand_(of_summand), fruitless_left_(fruitless) {}
   void BeginTensor(MatchEffort effort, solver::Arena* arena);
   // What a tensor took counts only where it was for nothing.
   void EndTensor(bool found, solver::Arena* arena);
@@ -32,7 +36,7 @@ class MatchBudget {
  private:
   const int64_t of_summand_;
   int64_t granted_ = 0, tensor_ = 0, tensor_left_ = 0;
-  int64_t fruitless_left_ = 4'000'000;
+  int64_t fruitless_left_;
 };
 
 }  // namespace planproof::inference

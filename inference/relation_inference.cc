@@ -29,6 +29,7 @@ using sdfg::TensorId;
 namespace {
 
 // Between a tensor and what it is computed from that is related: a ring's rounds are not related.
+constexpr int64_t kWorkOfOpening = 2;  // times the usual work, where more is opened
 constexpr int kUsualOperators = 160, kMaxOperators = 2000;
 // Of all definitions that are longer than usual.
 constexpr int64_t kMaxOperatorsInAll = 4'000'000;
@@ -51,14 +52,14 @@ struct Findings {
 class Inference {
  public:
   Inference(const lineage::Problem& problem, const std::set<TensorId>& skip, Buckets buckets,
-            int64_t work_of_summand, const stages::StopRequest* stop)
+            Opening opening, MatchBudget budget, const stages::StopRequest* stop)
       : problem_(problem),
         skip_(skip),
         stop_(stop),
         frontier_(problem_),
         keys_(problem_, frontier_, &operands_),
-        candidates_(problem_.logical, buckets, ConstantTensors(problem_), &operands_),
-        matcher_(problem_, work_of_summand, &frontier_, &candidates_),
+        candidates_(problem_.logical, buckets, opening, ConstantTensors(problem_), &operands_),
+        matcher_(problem_, budget, &frontier_, &candidates_),
         patterns_(stages::IntegerPatterns(problem.parallel)),
         cone_(stages::ConeOfRequired(problem)),
         only_added_up_(OnlyAddedUp(problem.parallel, cone_)),
@@ -255,14 +256,19 @@ stages::InferredRelations RelationInference::Infer(const lineage::Problem& probl
 stages::InferredRelations RelationInference::InferWithout(const std::set<TensorId>& skip,
                                                           const lineage::Problem& problem,
                                                           const stages::StopRequest* stop) const {
-  return Inference(problem, skip, buckets_, work_of_summand_, stop).Run();
+  const int64_t fruitless =
+      opening_ == Opening::kLeast ? kFruitlessWork : kWorkOfOpening * kFruitlessWork;
+  return Inference(problem, skip, buckets_, opening_, {work_of_summand_, fruitless}, stop).Run();
 }
 
 const stages::LineageInference* RelationInference::Otherwise(
     const lineage::Problem& problem) const {
   static const RelationInference by_pieces(Buckets::kAreTheirPieces);
-  const bool more = buckets_ == Buckets::kAreOneTensor && JoinsAny(problem.logical);
-  return more ? &by_pieces : nullptr;
+  static const RelationInference with_more_opened(Buckets::kAreOneTensor, kWorkOfSummand,
+                                                  Opening::kAllDetermined);
+  if (opening_ == Opening::kAllDetermined) return nullptr;
+  const bool pieces = buckets_ == Buckets::kAreOneTensor && JoinsAny(problem.logical);
+  return pieces ? &by_pieces : &with_more_opened;
 }
 
 void DiscardLineage(lineage::Problem* problem) {

@@ -25,8 +25,9 @@ class RelationInference : public stages::LineageInference {
  public:
   // `work_of_summand`: with less, more partial sums are looked for only after their sums.
   explicit RelationInference(Buckets buckets = Buckets::kAreOneTensor,
-                             int64_t work_of_summand = kWorkOfSummand)
-      : buckets_(buckets), work_of_summand_(work_of_summand) {}
+                             int64_t work_of_summand = kWorkOfSummand,
+                             Opening opening = Opening::kLeast)
+      : buckets_(buckets), work_of_summand_(work_of_summand), opening_(opening) {}
 
   stages::InferredRelations Infer(const lineage::Problem& problem,
                                   const stages::StopRequest* stop) const override;
@@ -34,12 +35,14 @@ class RelationInference : public stages::LineageInference {
   stages::InferredRelations InferWithout(const std::set<sdfg::TensorId>& skip,
                                          const lineage::Problem& problem,
                                          const stages::StopRequest* stop) const;
-  // With the pieces of buckets, if there are any: other tensors are found then, not always more.
+  // With the pieces of buckets, if there are any, and then with more that is opened: other tensors
+  // are found then, not always more.
   const stages::LineageInference* Otherwise(const lineage::Problem& problem) const override;
 
  private:
   const Buckets buckets_;
   const int64_t work_of_summand_;
+  const Opening opening_;
 };
 
 // Forgets what is said of tensors that the plan computes.

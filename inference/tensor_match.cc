@@ -62,14 +62,14 @@ std::vector<BoundVariable> Unknowns(const Cell& cell, const sdfg::Shape& shape) 
 
 }  // namespace
 
-TensorMatcher::TensorMatcher(const lineage::Problem& problem, int64_t work_of_summand,
+TensorMatcher::TensorMatcher(const lineage::Problem& problem, MatchBudget budget,
                              Frontier* parallel, Candidates* candidates)
     : problem_(problem),
       parallel_(*parallel),
       candidates_(*candidates),
       logical_(problem),
       regions_(problem, &logical_, candidates),
-      budget_(work_of_summand) {
+      budget_(budget) {
   parallel_.SetZeroRegions(&regions_.known());
   logical_.SetZeroRegions(&regions_.known());
   Begin();
@@ -471,8 +471,9 @@ std::optional<TensorMatch> TensorMatcher::MatchWithin(TensorId parallel) {
   if (auto match = MatchCopy(parts, /*scaled=*/false, parallel)) return match;
   to_open_.clear();
   std::optional<TensorMatch> match = MatchDefinition(parts, parallel);
-  if (!match.has_value() && !to_open_.empty()) {
-    parallel_.OpenAlso(std::move(to_open_));
+  const std::vector<std::vector<TensorId>> choices = std::move(to_open_);
+  for (size_t k = 0; k < choices.size() && !match.has_value(); ++k) {
+    parallel_.OpenAlso(choices[k]);
     values_->Forget();
     std::vector<Part> opened;
     if (EvaluateParts(parallel, whole, &opened)) match = MatchDefinition(opened, parallel);

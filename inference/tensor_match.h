@@ -35,7 +35,7 @@ class TensorMatcher {
  public:
   // What is related in `problem` may grow between calls, of tensors that were not read yet, or that
   // are forgotten.
-  TensorMatcher(const lineage::Problem& problem, int64_t work_of_summand, Frontier* parallel,
+  TensorMatcher(const lineage::Problem& problem, MatchBudget budget, Frontier* parallel,
                 Candidates* candidates);
   ~TensorMatcher();
 
@@ -110,8 +110,9 @@ class TensorMatcher {
   bool exceeded_ = false;
   MatchBudget budget_;
   std::vector<std::pair<sdfg::TensorId, std::vector<Part>>> opened_;
-  sdfg::SplitRequest split_;             // with it, there may be a guess
-  std::vector<sdfg::TensorId> to_open_;  // with these opened, there may be a match
+  sdfg::SplitRequest split_;  // with it, there may be a guess
+  // With one of these sets opened, there may be a match.
+  std::vector<std::vector<sdfg::TensorId>> to_open_;
 };
 
 }  // namespace planproof::inference

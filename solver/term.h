@@ -37,6 +37,8 @@ inline constexpr MonoId kUnitMono = 0;
 inline constexpr PolyId kZeroPoly = 0;
 // The tag of the opaque function that a whole number is an id of.
 inline constexpr uint32_t kWholeNumberTag = 0xffffffffu;
+// The tag of the opaque function that is its operand: a number that is taken for an unknown.
+inline constexpr uint32_t kNamedNumberTag = 0xfffffffeu;
 
 // A small rational exponent in lowest terms, positive denominator.
 struct Exponent {

@@ -56,6 +56,7 @@ bool ZeroTest::Test(PolyId p) {
     if (cut == kZeroPoly || (cut != spread && RefinedIsZero(cut))) return !arena_.exhausted();
     const PolyId digits = SplitByRemainder(p);
     if (digits == kZeroPoly || (digits != p && RefinedIsZero(digits))) return !arena_.exhausted();
+    if (round == 0 && ZeroWithNamedDenominators(p)) return !arena_.exhausted();
     if (cleared != p && RefinedIsZero(cleared)) return !arena_.exhausted();
     PolyId expanded = ExpandShortSums(cleared);
     if (expanded == cleared && cleared == p) return false;

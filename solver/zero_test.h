@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -87,10 +88,32 @@ class ZeroTest {
   bool IsPlainSum(const Factor& f) const;
   static Pieces Boxes(const Atom& sum, const std::vector<std::vector<int64_t>>& all);
 
+  // Sums in denominators under names of their own (solve_denominators.cc).
+  struct Solution {
+    AtomId base;     // the denominator
+    AtomId atom;     // what is replaced
+    Term summand;    // of the denominator, in which that stands
+    int others = 0;  // denominators in which it stands, too
+  };
+  std::vector<AtomId> IntegerDenominators(PolyId p) const;
+  bool IsReplaceable(PolyId p, AtomId atom) const;
+  std::optional<Solution> ChooseSolution(PolyId p) const;
+  PolyId Solved(PolyId p, const Solution& solution);
+  PolyId NameOf(PolyId number);
+  bool IsName(AtomId atom) const;
+  PolyId Replaced(PolyId p, const std::map<AtomId, PolyId>& forms);
+  void CollectSums(PolyId p, std::set<AtomId>* atoms) const;
+  PolyId WithNamedPieces(PolyId p);
+  PolyId SolveDenominators(PolyId p, bool in_pieces);
+  std::optional<Symbol> ShortSymbolOfDenominators(PolyId p) const;
+  bool NamedIsZero(PolyId p);
+  bool ZeroWithNamedDenominators(PolyId p);
+
   // Products written out (zero_test_products.cc).
   int64_t SizeCleared(const Terms& terms, AtomId base, int32_t raise);
   PolyId ClearDenominators(PolyId p);
   PolyId ClearSums(PolyId p);
+  PolyId TimesSums(PolyId p, size_t most_sums);
   static int64_t TimesVolume(int64_t size, const Atom& a);
   // With sums over a few points written out, also those in denominators; p itself if that would
   // grow too long.

@@ -69,19 +69,19 @@ PolyId ZeroTest::ClearDenominators(PolyId p) {
 }
 
 // Multiplies by powers of sums until none has a negative exponent at the top. Each is nonzero by a
-// recorded premise or by its sign, so the product is zero exactly when p is. No term becomes two,
-// but what was multiplied is cut next: of more terms and sums p stays as it is.
-PolyId ZeroTest::ClearSums(PolyId p) {
-  if (arena_.poly(p).terms.size() > kMaxSumQuotients) return p;
+// recorded premise or by its sign, so the product is zero exactly when p is. No term becomes two.
+// Of more sums p stays as it is.
+PolyId ZeroTest::TimesSums(PolyId p, size_t most_sums) {
   std::map<AtomId, Exponent> least;  // of sums in the denominator
   for (const Term& t : arena_.poly(p).terms) {
     for (const Factor& f : arena_.mono(t.mono).factors) {
-      if (f.exponent.num >= 0 || arena_.atom(f.atom).kind != AtomKind::kSum) continue;
+      if (f.exponent.num >= 0) continue;
+      if (arena_.atom(f.atom).kind != AtomKind::kSum && !IsName(f.atom)) continue;
       Exponent& of_sum = least.try_emplace(f.atom, f.exponent).first->second;
       if ((f.exponent + Exponent{-of_sum.num, of_sum.den}).num < 0) of_sum = f.exponent;
     }
   }
-  if (least.empty() || least.size() > kMaxSumsCleared) return p;
+  if (least.empty() || least.size() > most_sums) return p;
   const Terms terms = arena_.poly(p).terms;
   std::vector<PolyId> products;
   for (const Term& t : terms) {
@@ -92,6 +92,11 @@ PolyId ZeroTest::ClearSums(PolyId p) {
     products.push_back(arena_.ProductOf(std::move(factors), t.coefficient));
   }
   return Total(std::move(products));
+}
+
+// What was multiplied is cut next: of more terms and sums p stays as it is.
+PolyId ZeroTest::ClearSums(PolyId p) {
+  return arena_.poly(p).terms.size() > kMaxSumQuotients ? p : TimesSums(p, kMaxSumsCleared);
 }
 
 // `size` times the number of points of the atom's box, which may be any number; at most 2^20.

@@ -32,7 +32,8 @@ class CandidatesTest : public testing::Test {
 
   std::vector<TensorId> DeterminedByFirst(Buckets buckets) {
     Operands operands;
-    return Candidates(small_.problem.logical, buckets, {}, &operands).DeterminedBy({first_});
+    return Candidates(small_.problem.logical, buckets, Opening::kLeast, {}, &operands)
+        .DeterminedBy({first_});
   }
 
   TensorId Apply(const sdfg::IndexFunction& function, const std::vector<TensorId>& operands) {

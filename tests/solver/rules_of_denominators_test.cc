@@ -1,0 +1,117 @@
+// Rule solve-denominators: blocks of rows, merged in an order in which they do not lie side by side.
+#include <vector>
+
+#include "tests/solver/rules.h"
+
+namespace planproof::solver {
+namespace {
+
+// Weights of blocks, and what is averaged by them.
+PolyId WeightOf(Arena* arena, const BoundVariable& block) {
+  return arena->Sum(block, arena->Element(10, {Affine::Of(block.symbol)}));
+}
+
+PolyId WeightedOf(Arena* arena, const BoundVariable& block) {
+  const Affine v = Affine::Of(block.symbol);
+  return arena->Sum(block, arena->Mul(arena->Element(10, {v}), arena->Element(1, {v})));
+}
+
+TEST_F(Rule, SolveDenominators) {
+  const auto weight = [&](int64_t lo, int64_t hi) {
+    return WeightOf(&arena_, Variable(lo, hi));
+  };
+  const auto weighted = [&](int64_t lo, int64_t hi) {
+    return WeightedOf(&arena_, Variable(lo, hi));
+  };
+  using Blocks = std::vector<Interval>;
+  // out - b / (a + b) (out - block), a: the weight so far.
+  const auto merged = [&](const Blocks& blocks) {
+    PolyId out = kZeroPoly, so_far = kZeroPoly;
+    for (const Interval& block : blocks) {
+      const PolyId own = weight(block.lo, block.hi), value = weighted(block.lo, block.hi);
+      const PolyId average = Times(value, Power(own, -1));
+      so_far = Plus(so_far, own);
+      out = Minus(out, Times(Times(own, Power(so_far, -1)), Minus(out, average)));
+    }
+    return out;
+  };
+  const PolyId whole = Times(weighted(0, 400), Power(weight(0, 400), -1));
+  const Blocks wrapped = {{0, 100}, {300, 400}, {200, 300}, {100, 200}};
+  EXPECT_TRUE(Zero(Minus(merged(wrapped), whole)));
+  EXPECT_TRUE(Zero(Minus(Power(merged(wrapped), 2), Power(whole, 2))));
+  EXPECT_FALSE(Zero(Minus(merged(wrapped), Power(whole, 2))));
+  EXPECT_FALSE(Zero(Minus(merged({{0, 100}, {300, 400}, {200, 300}}), whole)));
+  EXPECT_FALSE(Zero(Minus(merged({{0, 100}, {300, 400}, {200, 300}, {100, 199}}), whole)));
+  EXPECT_FALSE(Zero(Minus(merged({{0, 100}, {300, 400}, {200, 300}, {200, 300}}), whole)));
+  EXPECT_FALSE(Zero(Minus(merged(wrapped), arena_.Scale(whole, Rational(2)))));
+  // A sum is no function of itself.
+  const PolyId apart = Plus(weight(0, 100), weight(300, 400));
+  const PolyId function = arena_.Opaque(arena_.OpaqueTag("f"), {}, {apart});
+  EXPECT_FALSE(Zero(Minus(Times(function, Power(apart, -1)), Number(1))));
+  // What may be 0 is not divided by: of y z + w, w is what the others say, and not y.
+  const PolyId product = Plus(Times(Y(), X()), P());
+  EXPECT_FALSE(Zero(Minus(Times(Y(), Power(product, -1)), Times(Y(1), Power(product, -1)))));
+  EXPECT_TRUE(Recorded(PremiseKind::kNonZero, product));
+}
+
+// Zero at each value of a symbol: of at most four.
+TEST_F(Rule, SolveDenominatorsAtEachValue) {
+  // The weights of a block and of the rest of the row, by where it begins.
+  const auto parts = [&](const Affine& begin, int64_t length) {
+    const PolyId block = Sum(0, 10, [&](const Affine& v) { return P(begin + v); });
+    const PolyId rest = Sum(0, length, [&](const Affine& v) {
+      const PolyId after = arena_.Indicator(v - begin - Affine(10));
+      return Times(Plus(arena_.Indicator(begin - v - Affine(1)), after), P(v));
+    });
+    return Power(Plus(block, rest), -1);
+  };
+  const PolyId row = Power(Sum(0, 100, [&](const Affine& v) { return P(v); }), -1);
+  EXPECT_TRUE(Zero(Minus(parts(Free(0, 4).Scaled(10), 100), row)));
+  EXPECT_FALSE(Zero(Minus(parts(Free(0, 5).Scaled(10), 100), row)));
+  EXPECT_FALSE(Zero(Minus(parts(Free(0, 4).Scaled(10), 99), row)));
+  // Right at all values but the last.
+  EXPECT_FALSE(Zero(Minus(parts(Free(7, 11).Scaled(10), 100), row)));
+}
+
+// How far it goes: a row in 32 pieces, 16 denominators.
+TEST_F(Rule, SolveDenominatorsWithinBounds) {
+  const auto weight = [&](int64_t lo, int64_t hi) { return WeightOf(&arena_, Variable(lo, hi)); };
+  const auto share = [&](const std::vector<Interval>& blocks) {
+    PolyId all = kZeroPoly;
+    for (const Interval& block : blocks) all = Plus(all, weight(block.lo, block.hi));
+    PolyId shares = kZeroPoly;
+    for (const Interval& block : blocks)
+      shares = Plus(shares, Times(weight(block.lo, block.hi), Power(all, -1)));
+    return Minus(Number(1), shares);
+  };
+  // Blocks 0, 3, 2 and 1 of a row, merged beside a sum of shares that cuts it.
+  const auto weighted = [&](int64_t lo, int64_t hi) {
+    return WeightedOf(&arena_, Variable(lo, hi));
+  };
+  const auto of_pieces = [&](int64_t cuts) {
+    PolyId out = kZeroPoly, so_far = kZeroPoly;
+    for (const int64_t begin : {0, 300, 200, 100}) {
+      const PolyId own = weight(begin, begin + 100);
+      so_far = Plus(so_far, own);
+      out = Minus(out, Times(Power(so_far, -1),
+                             Minus(Times(own, out), weighted(begin, begin + 100))));
+    }
+    const PolyId p = Minus(out, Times(weighted(0, 400), Power(weight(0, 400), -1)));
+    std::vector<Interval> blocks;
+    for (int64_t k = 0; k < cuts; ++k) blocks.push_back({20 * k + 5, 20 * k + 15});
+    return Zero(Plus(Times(Y(1), p), Times(Y(2), share(blocks))));
+  };
+  EXPECT_TRUE(of_pieces(14));
+  EXPECT_FALSE(of_pieces(15));
+  const auto of_denominators = [&](int64_t count) {
+    PolyId p = kZeroPoly;
+    for (int64_t k = 0; k < count; ++k)
+      p = Plus(p, Times(Y(k), share({{60 * k, 60 * k + 10}, {60 * k + 20, 60 * k + 30}, {60 * k + 40, 60 * k + 50}})));
+    return Zero(p);
+  };
+  EXPECT_TRUE(of_denominators(16));
+  EXPECT_FALSE(of_denominators(17));
+}
+
+}  // namespace
+}  // namespace planproof::solver
