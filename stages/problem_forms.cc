@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lineage/folding/fold.h"
+#include "lineage/reads_of_parts.h"
 #include "lineage/repeated_operators.h"
 #include "lineage/rounds/fold_rounds.h"
 #include "stages/completed_forms.h"
@@ -73,8 +74,10 @@ bool IsDecided(const Result& result, const RunContext& context) {
 }  // namespace
 
 Result DecideForms(const lineage::Problem& read, RunContext context, Result known) {
-  const std::optional<lineage::Problem> merged = lineage::WithoutRepeatedOperators(read);
-  const lineage::Problem& problem = merged.has_value() ? *merged : read;
+  const std::optional<lineage::Problem> parted = lineage::WithReadsOfParts(read);
+  const lineage::Problem& parts = parted.has_value() ? *parted : read;
+  const std::optional<lineage::Problem> merged = lineage::WithoutRepeatedOperators(parts);
+  const lineage::Problem& problem = merged.has_value() ? *merged : parts;
   if (std::optional<Result> result = ProvedByRounds(problem, context, known)) return *result;
   const Effort effort = context.options.explain ? Effort::kAll : Effort::kProofs;
   const std::optional<lineage::Problem> folded = Folded(problem, context.options, &known);
