@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "inference/factor_guess.h"
 #include "inference/index_guess.h"
+#include "inference/largest_cell.h"
 
 namespace planproof::inference {
 
@@ -19,7 +21,6 @@ using solver::AtomKind;
 using solver::BoundVariable;
 using solver::KindOf;
 using solver::PolyId;
-using solver::Symbol;
 using solver::SymbolKind;
 using stages::Cell;
 using stages::kLogical;
@@ -32,21 +33,6 @@ constexpr int kMaxSplits = 600;
 constexpr size_t kMaxPieces = 160;
 constexpr size_t kMaxDefinitions = 12;
 constexpr size_t kMaxVerified = 8;  // solutions, of one definition
-
-double Volume(const Cell& cell) {
-  double volume = 1;
-  for (const BoundVariable& v : cell.symbols) volume *= static_cast<double>(v.domain.length());
-  return volume;
-}
-
-Cell TakeLargest(std::vector<Cell>* work) {
-  const auto largest =
-      std::max_element(work->begin(), work->end(),
-                       [](const Cell& a, const Cell& b) { return Volume(a) < Volume(b); });
-  Cell cell = std::move(*largest);
-  work->erase(largest);
-  return cell;
-}
 
 // The symbols of a part of a definition. One that is a dimension by itself may run through all of
 // it: other parts may continue this one.
@@ -471,9 +457,9 @@ std::optional<TensorMatch> TensorMatcher::MatchWithin(TensorId parallel) {
   if (auto match = MatchCopy(parts, /*scaled=*/false, parallel)) return match;
   to_open_.clear();
   std::optional<TensorMatch> match = MatchDefinition(parts, parallel);
-  const std::vector<std::vector<TensorId>> choices = std::move(to_open_);
-  for (size_t k = 0; k < choices.size() && !match.has_value(); ++k) {
-    parallel_.OpenAlso(choices[k]);
+  for (std::vector<TensorId>& choice : std::exchange(to_open_, {})) {
+    if (match.has_value()) break;
+    parallel_.OpenAlso(std::move(choice));
     values_->Forget();
     std::vector<Part> opened;
     if (EvaluateParts(parallel, whole, &opened)) match = MatchDefinition(opened, parallel);

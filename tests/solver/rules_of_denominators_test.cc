@@ -1,4 +1,5 @@
-// Rule solve-denominators: blocks of rows, merged in an order in which they do not lie side by side.
+// Rule solve-denominators: blocks of rows, merged in an order in which they do not lie side by
+// side.
 #include <vector>
 
 #include "tests/solver/rules.h"
@@ -17,9 +18,7 @@ PolyId WeightedOf(Arena* arena, const BoundVariable& block) {
 }
 
 TEST_F(Rule, SolveDenominators) {
-  const auto weight = [&](int64_t lo, int64_t hi) {
-    return WeightOf(&arena_, Variable(lo, hi));
-  };
+  const auto weight = [&](int64_t lo, int64_t hi) { return WeightOf(&arena_, Variable(lo, hi)); };
   const auto weighted = [&](int64_t lo, int64_t hi) {
     return WeightedOf(&arena_, Variable(lo, hi));
   };
@@ -93,8 +92,8 @@ TEST_F(Rule, SolveDenominatorsWithinBounds) {
     for (const int64_t begin : {0, 300, 200, 100}) {
       const PolyId own = weight(begin, begin + 100);
       so_far = Plus(so_far, own);
-      out = Minus(out, Times(Power(so_far, -1),
-                             Minus(Times(own, out), weighted(begin, begin + 100))));
+      out = Minus(out,
+                  Times(Power(so_far, -1), Minus(Times(own, out), weighted(begin, begin + 100))));
     }
     const PolyId p = Minus(out, Times(weighted(0, 400), Power(weight(0, 400), -1)));
     std::vector<Interval> blocks;
@@ -105,8 +104,10 @@ TEST_F(Rule, SolveDenominatorsWithinBounds) {
   EXPECT_FALSE(of_pieces(15));
   const auto of_denominators = [&](int64_t count) {
     PolyId p = kZeroPoly;
-    for (int64_t k = 0; k < count; ++k)
-      p = Plus(p, Times(Y(k), share({{60 * k, 60 * k + 10}, {60 * k + 20, 60 * k + 30}, {60 * k + 40, 60 * k + 50}})));
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t at = 60 * k;
+      p = Plus(p, Times(Y(k), share({{at, at + 10}, {at + 20, at + 30}, {at + 40, at + 50}})));
+    }
     return Zero(p);
   };
   EXPECT_TRUE(of_denominators(16));
