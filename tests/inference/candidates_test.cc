@@ -69,10 +69,39 @@ TEST(CandidatesOfDeepModels, AreLookedForWhereLeastIsRead) {
     masked = deep.Apply(&graph, shape_reduction::Instantiate("add", {{2}, {2}}), {view, scores});
   }
   Operands operands;
-  Candidates candidates(graph, Buckets::kAreOneTensor, {}, &operands);
+  Candidates candidates(graph, Buckets::kAreOneTensor, Opening::kLeast, {}, &operands);
   EXPECT_THAT(candidates.DeterminedBy({mask, scores}), ElementsAre(masked));
   EXPECT_THAT(candidates.DeterminedBy({scores, mask}), ElementsAre(masked));
   EXPECT_THAT(candidates.DeterminedBy({view, scores}), ElementsAre(masked));
+}
+
+// Attention's result is computed from scores by way of weights, which the scores determine, too;
+// the gradient of the scores is computed from the scores, not from that result.
+TEST(CandidatesToOpen, AreAllThatTheRestDeterminesIfThatIsAskedFor) {
+  shape_reduction::SmallProblem small;
+  sdfg::Graph& graph = small.problem.logical;
+  const auto apply = [&](const char* op, const std::vector<TensorId>& operands) {
+    const std::vector<sdfg::Shape> shapes(operands.size(), {2});
+    return small.Apply(&graph, shape_reduction::Instantiate(op, shapes), operands);
+  };
+  const TensorId values = small.Logical("values", {2});
+  const TensorId scores = apply("neg", {small.Logical("x", {2})});
+  const TensorId weights = apply("exp", {scores});
+  const TensorId result = apply("add", {weights, values});
+  const TensorId gradient = apply("neg", {small.Logical("y", {2})});
+  const TensorId of_scores = apply("add", {apply("add", {gradient, values}), weights});
+  const std::vector<TensorId> terms = {values, scores, result, gradient};
+  const auto choices = [&](Opening opening) {
+    Operands operands;
+    return Candidates(graph, Buckets::kAreOneTensor, opening, {}, &operands)
+        .ToOpen(terms, [](TensorId /*tensor*/) { return false; });
+  };
+  const std::vector<TensorId> both = {result, weights};
+  EXPECT_THAT(choices(Opening::kAllDetermined), Contains(both));
+  EXPECT_THAT(choices(Opening::kLeast), Not(Contains(both)));
+  Operands operands;
+  Candidates found(graph, Buckets::kAreOneTensor, Opening::kLeast, {}, &operands);
+  EXPECT_THAT(found.ComputedFrom({values, scores, gradient}), Contains(of_scores));
 }
 
 TEST_F(CandidatesTest, TheyDifferWhereSomethingIsJoined) {
