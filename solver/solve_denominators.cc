@@ -11,10 +11,10 @@
 namespace planproof::solver {
 namespace {
 
-constexpr int64_t kMaxValues = 4;  // of a symbol, each tried by itself
-constexpr int kMaxSolved = 16;           // denominators, one after another
+constexpr int64_t kMaxValues = 4;          // of a symbol, each tried by itself
+constexpr int kMaxSolved = 16;             // denominators, one after another
 constexpr int64_t kMaxSolvedTerms = 4096;  // of the result
-constexpr size_t kMaxNamedPieces = 32;   // of one sum
+constexpr size_t kMaxNamedPieces = 32;     // of one sum
 
 // Nothing is divided by but what is never 0.
 bool IsExponential(const Arena& arena, const Factors& factors, AtomId but) {
@@ -72,7 +72,8 @@ std::optional<ZeroTest::Solution> ZeroTest::ChooseSolution(PolyId p) const {
       const Factors& factors = arena_.mono(summand.mono).factors;
       for (const Factor& f : factors) {
         const AtomKind kind = arena_.atom(f.atom).kind;
-        if (f.exponent != Exponent{} || (kind != AtomKind::kSum && kind != AtomKind::kElement && !IsName(f.atom)))
+        if (f.exponent != Exponent{} ||
+            (kind != AtomKind::kSum && kind != AtomKind::kElement && !IsName(f.atom)))
           continue;
         if (!IsExponential(arena_, factors, f.atom) || !IsReplaceable(p, f.atom)) continue;
         Solution solution{base, f.atom, summand, 0};
@@ -103,7 +104,8 @@ PolyId ZeroTest::Solved(PolyId p, const Solution& solution) {
   PolyId value = name;
   for (const Term& t : Terms(arena_.poly(sum).terms)) {
     if (t.mono == solution.summand.mono) continue;
-    value = arena_.Sub(value, arena_.ProductOf(Factors(arena_.mono(t.mono).factors), t.coefficient));
+    value =
+        arena_.Sub(value, arena_.ProductOf(Factors(arena_.mono(t.mono).factors), t.coefficient));
   }
   Factors inverse;
   for (const Factor& f : arena_.mono(solution.summand.mono).factors) {
