@@ -35,7 +35,7 @@ AT = Settings.fault_step
 FAULTS = (
     Fault("loss_scale", "language_model", AT, ("backward", "loss")),
     Fault("momentum_lost", "language_model", AT, ("exp_avg", "weight", "bias")),
-    Fault("no_zero_grad", "language_model", 1, ("gradient", "zero_grad")),
+    Fault("no_zero_grad", "language_model", 0, ("gradient", "zero_grad")),
     Fault("no_scheduler", "language_model", 1, ("LambdaLR", "scheduler", "learning rate", "lr"), True),
     Fault("no_eval", "language_model", AT + 2, ("training", "eval", "forward", "model"), True,
           note="the first evaluation after step 6 is that which follows step 7"),
@@ -59,8 +59,8 @@ FAULTS = (
     Fault("clip_one_rank", "replicated", AT, ("clip",)),
     Fault("own_norm", "sharded", AT, ("clip", "norm")),
     Fault("counted_twice", "sharded_tensor_parallel", AT, ("clip", "norm")),
-    Fault("sum_for_average", "replicated", AT, ("weight", "bias", "gradient")),
+    Fault("sum_for_average", "replicated", AT, ("weight", "bias", "gradient"), variant="hook"),
     Fault("same_data", "replicated", 0, ("batch", "input", "data")),
     Fault("drift", "replicated", AT, ("3.weight",)),
-    Fault("lost_part", "replicated", AT, ("weight", "bias", "gradient", "all_reduce")),
+    Fault("lost_part", "replicated", AT, ("weight", "bias", "gradient", "all_reduce"), variant="hook"),
     Fault("flipped_bit", "replicated", AT, ("3.weight",)))
