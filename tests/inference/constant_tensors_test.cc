@@ -49,7 +49,8 @@ TEST_F(ConstantTensorsTest, NeedNothingToBeDetermined) {
   std::vector<bool> constant(small_.problem.logical.tensors.size(), false);
   Operands operands;
   const auto from_x = [&] {
-    Candidates candidates(small_.problem.logical, Buckets::kAreOneTensor, constant, &operands);
+    Candidates candidates(small_.problem.logical, Buckets::kAreOneTensor, Opening::kLeast, constant,
+                          &operands);
     const std::vector<TensorId> found = candidates.DeterminedBy({x_});
     return std::count(found.begin(), found.end(), state_);
   };
