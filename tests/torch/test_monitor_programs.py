@@ -1,6 +1,7 @@
 """The programs that the monitor is judged on: watched they compute the same, healthy ones do not alarm, faults do."""
 import os
 import re
+import subprocess
 import sys
 
 import pytest
@@ -74,6 +75,19 @@ def test_a_fault_is_found_without_references(name, runner):
     verdict = runner.check(fault.settings(31))
     assert verdict.alarms, verdict.line()
     assert in_time(verdict.first, fault) and names_subject(verdict.first, fault), verdict.line()
+
+
+@needs_binary
+def test_the_worked_example_is_what_the_commands_print(tmp_path):
+    root = os.path.dirname(os.path.dirname(HERE))
+    with open(os.path.join(root, "docs", "monitor.md")) as file:
+        document = file.read()
+    for name, options in (("a", []), ("head", ["--bug", "head"])):
+        subprocess.run([sys.executable, os.path.join(root, "examples", "monitor", "train.py"), "--out", f"runs/{name}", *options],
+                       cwd=tmp_path, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        said = subprocess.run([BINARY, "monitor", "check", f"runs/{name}"], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        assert said.returncode == (name == "head")
+        assert "".join(f"    {line}\n" if line else "\n" for line in said.stdout.splitlines()) in document
 
 
 def test_settings_name_scripts():
