@@ -7,6 +7,8 @@
 namespace planproof::solver {
 namespace {
 
+class SolveDenominators : public Rule {};
+
 // Weights of blocks, and what is averaged by them.
 PolyId WeightOf(Arena* arena, const BoundVariable& block) {
   return arena->Sum(block, arena->Element(10, {Affine::Of(block.symbol)}));
@@ -54,7 +56,7 @@ TEST_F(Rule, SolveDenominators) {
 }
 
 // Zero at each value of a symbol: of at most four.
-TEST_F(Rule, SolveDenominatorsAtEachValue) {
+TEST_F(SolveDenominators, AtEachValue) {
   // The weights of a block and of the rest of the row, by where it begins.
   const auto parts = [&](const Affine& begin, int64_t length) {
     const PolyId block = Sum(0, 10, [&](const Affine& v) { return P(begin + v); });
@@ -73,7 +75,7 @@ TEST_F(Rule, SolveDenominatorsAtEachValue) {
 }
 
 // How far it goes: a row in 32 pieces, 16 denominators.
-TEST_F(Rule, SolveDenominatorsWithinBounds) {
+TEST_F(SolveDenominators, WithinBounds) {
   const auto weight = [&](int64_t lo, int64_t hi) { return WeightOf(&arena_, Variable(lo, hi)); };
   const auto share = [&](const std::vector<Interval>& blocks) {
     PolyId all = kZeroPoly;

@@ -42,7 +42,7 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
         "inference", "frontend", "anchor", "report"}},
       {"report",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
-        "frontend", "dumps", "runtime_check"}},
+        "frontend", "dumps", "runtime_check", "monitor"}},
       {"cli",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
         "inference", "frontend", "generator", "mutation", "dumps", "runtime_check", "anchor",

@@ -17,8 +17,9 @@ namespace fs = std::filesystem;
 // `frontend`, `report`, `cli`, `python` and tests read or write text for a living.
 const std::vector<std::string>& Checked() {
   static const std::vector<std::string> layers = {
-      "solver",        "sdfg",          "lineage", "shape_reduction", "inference", "stages",
-      "runtime_check", "verdict_cache", "cluster", "generator",       "mutation",  "anchor"};
+      "solver",   "sdfg",          "lineage",       "shape_reduction", "inference",
+      "stages",   "runtime_check", "verdict_cache", "cluster",         "generator",
+      "mutation", "anchor",        "monitor"};
   return layers;
 }
 
@@ -37,6 +38,8 @@ const std::map<std::string, std::string>& Exceptions() {
        "phases are named by a plan's author in words that docs/schedules.md fixes"},
       {"stages/diagnosis/repair_factors.cc", "writes the plural of a name"},
       {"stages/workers/worker_process.cc", "reads which faults a test asks for"},
+      {"monitor/journal/", "reads journals: these are their words"},
+      {"monitor/traincheck/", "reads traces of another tool: these are its words"},
       {"generator/", "writes plans in plan format, and reads what it wrote: these are its words"},
       {"mutation/", "edits plans in plan format, by the names of faults in docs/bugs.md"},
   };
