@@ -29,6 +29,7 @@ struct Header {
   int world = 1;
   int64_t every = 1;
   std::string torch, device;
+  bool on_cpu = false;
   std::string program;                                       // digest
   double start = 0;                                          // Unix time, s
   std::vector<std::pair<std::string, std::string>> modules;  // qualified name, class
@@ -202,7 +203,7 @@ struct NotObserved {
 };
 
 struct Closing {
-  std::string reason;
+  bool as_planned = true;  // not by an exception
   std::string exception;
   int64_t steps = 0;
 };

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "dumps/json_object.h"
@@ -256,6 +257,7 @@ absl::StatusOr<Header> ReadHeader(absl::string_view payload) {
   if (header.rank >= header.world) return Wrong("\"rank\" is not below \"world\"");
   header.torch = TextOr(*json, "torch");
   header.device = TextOr(*json, "device");
+  header.on_cpu = absl::StartsWith(header.device, "cpu");
   header.program = TextOr(*json, "program");
   if (const auto start = json->find("start"); start != json->end() && start->is_number())
     header.start = start->get<double>();
@@ -321,7 +323,7 @@ absl::StatusOr<Closing> ReadClosing(absl::string_view payload) {
   const absl::StatusOr<Json> json = ParseObject(payload);
   if (!json.ok()) return json.status();
   JsonObject object(*json);
-  Closing closing{.reason = object.Text("reason"),
+  Closing closing{.as_planned = object.Text("reason") == "closed",
                   .exception = TextOr(*json, "exception"),
                   .steps = object.Integer("steps", 0, kMostSteps)};
   if (!object.status().ok()) return object.status();

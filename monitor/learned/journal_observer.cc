@@ -223,7 +223,7 @@ void JournalObserver::ObserveBatch(const StepOfRank& step, Rank* rank) {
 void JournalObserver::End(const Run& run) {
   for (auto& [number, rank] : ranks_) {
     const auto closing = run.closings.find(number);
-    if (closing != run.closings.end() && closing->second.reason == "closed") {
+    if (closing != run.closings.end() && closing->second.as_planned) {
       const bool own = !rank.last_call.empty() && !rank.calls_before.contains(rank.last_call);
       to_->AtEnd(number, closing->second.steps, symbols_->Of("last call"),
                  symbols_->Of(own ? rank.last_call : "one of a step"),

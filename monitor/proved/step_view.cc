@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "monitor/journal/words.h"
 
 namespace planproof::monitor {
@@ -37,9 +36,8 @@ const ElementFact* StepView::FindNumber(int rank, Moment moment, const SetMonito
 }
 
 bool StepView::OnCpu() const {
-  return std::all_of(run.headers.begin(), run.headers.end(), [](const auto& header) {
-    return absl::StartsWith(header.second.device, "cpu");
-  });
+  return std::all_of(run.headers.begin(), run.headers.end(),
+                     [](const auto& header) { return header.second.on_cpu; });
 }
 
 bool StepView::IsWrapped() const {

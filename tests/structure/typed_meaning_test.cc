@@ -39,6 +39,7 @@ const std::map<std::string, std::string>& Exceptions() {
       {"stages/diagnosis/repair_factors.cc", "writes the plural of a name"},
       {"stages/workers/worker_process.cc", "reads which faults a test asks for"},
       {"monitor/journal/", "reads journals: these are their words"},
+      {"monitor/learned/facts_file.cc", "reads facts that were written: these are its words"},
       {"monitor/traincheck/", "reads traces of another tool: these are its words"},
       {"generator/", "writes plans in plan format, and reads what it wrote: these are its words"},
       {"mutation/", "edits plans in plan format, by the names of faults in docs/bugs.md"},

@@ -63,6 +63,7 @@ WrittenRun::WrittenRun(int rows, const std::string& device) {
     header.rank = rank;
     header.world = 4;
     header.device = device;
+    header.on_cpu = device == "cpu";
     tables[rank] = std::make_shared<TensorTable>();
     for (const char* name : {kMatrix, kVector}) {
       tables[rank]->push_back(Held(name, rows, rank / 2, rank % 2));
