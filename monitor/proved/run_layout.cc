@@ -229,7 +229,8 @@ MonitorNames::MonitorNames(const ProvedMonitors& monitors) {
     by_name_[monitor.name] = &monitor;
     alike[WithoutNumbers(monitor.name)].push_back(&monitor);
   }
-  for (const auto& [pattern, tensors] : alike) {
+  for (const auto& entry : alike) {
+    const auto& tensors = entry.second;
     const bool same = std::all_of(tensors.begin(), tensors.end(), [&](const TensorMonitor* other) {
       return SameRelations(*tensors.front(), *other);
     });
