@@ -234,7 +234,7 @@ MonitorNames::MonitorNames(const ProvedMonitors& monitors) {
     const bool same = std::all_of(tensors.begin(), tensors.end(), [&](const TensorMonitor* other) {
       return SameRelations(*tensors.front(), *other);
     });
-    if (same && tensors.size() >= 2) by_pattern_[pattern] = tensors.front();
+    if (same && tensors.size() >= 2) by_pattern_[entry.first] = tensors.front();
   }
 }
 
