@@ -244,6 +244,22 @@ def test_the_state_that_is_read_is_the_models_or_not(directory):
     assert equal == [True, False, True]
 
 
+@pytest.mark.parametrize("chosen", [
+    lambda found: {key: value for key, value in found.items() if not key.endswith("bias")},
+    lambda found: {key: value.bfloat16() for key, value in found.items()},
+], ids=["fewer", "another type"])
+def test_a_state_that_lacks_parameters_or_has_another_type_on_purpose_is_not_compared(directory, chosen):
+    class Chosen(Tied):
+        def state_dict(self, *arguments, **options):
+            return chosen(super().state_dict(*arguments, **options))
+
+    def step(model, optimizer, number, _):
+        train_step(model, optimizer, number)
+        model.state_dict()
+
+    assert not monitored(directory, step=step, model=Chosen()).events(READ)
+
+
 def test_a_layer_that_is_replaced_is_in_a_new_table(directory):
     def step(model, optimizer, number, _):
         if number == 1:

@@ -233,7 +233,7 @@ class Session:
         number = next(number for number, each in enumerate(self.models) if model is each or model is unwrapped(each))
         found = fingerprint_of_state(self.holdings, number, state, prefix, self.facts)
         if found is None:
-            self.not_observed(f"state of {class_name(model)}", "it holds other parts of parameters than this process")
+            self.not_observed(f"state of {class_name(model)}", "it lacks parameters, or has them in another type or other parts than this process")
         elif self.steps.between():
             self._take_begin()
             self.steps.add(Type.STATE_READ, 0, class_name(model), c=found)

@@ -19,17 +19,18 @@ LARGEST_OUTPUT, OUTPUTS_OF_PARAMETERS, LEAST_OF_OUTPUTS = 1 << 16, 0.2, 1 << 18
 
 
 def fingerprint_of_state(holdings: Holdings, model: int, state: Any, prefix: str, facts: Facts) -> Optional[int]:
-    """The sum of the fingerprints of a model's parameters as its state has them. A parameter that the state lacks adds nothing.
-    None if the state has other parts of parameters than are held here."""
+    """The sum of the fingerprints of a model's parameters as its state has them. None if the state lacks some, or has them in
+    another type or other parts than are held here: that is a choice."""
     if not isinstance(state, Mapping):
         return None
     slots, tensors = [], []
     for number in holdings.parameters:
         entry = holdings.entries[number]
         value = state.get(prefix + entry.key)
-        if entry.model != model or value is None:
+        if entry.model != model:
             continue
-        if not isinstance(value, torch.Tensor) or local(value).shape != entry.held().shape:
+        held = entry.held()
+        if not isinstance(value, torch.Tensor) or (local(value).shape, value.dtype) != (held.shape, held.dtype):
             return None
         slots.append(entry.slot)
         tensors.append(local(value))
