@@ -38,7 +38,7 @@ class CertifiedRelations : public stages::LineageInference {
 
   stages::InferredRelations Infer(const lineage::Problem& problem,
                                   const stages::StopRequest* stop) const override;
-  const stages::LineageInference* Otherwise(const lineage::Problem&) const override {
+  const stages::LineageInference* Otherwise(const lineage::Problem&, bool) const override {
     return infer_rest_ ? &inference_ : nullptr;
   }
 

@@ -261,14 +261,15 @@ stages::InferredRelations RelationInference::InferWithout(const std::set<TensorI
   return Inference(problem, skip, buckets_, opening_, {work_of_summand_, fruitless}, stop).Run();
 }
 
-const stages::LineageInference* RelationInference::Otherwise(
-    const lineage::Problem& problem) const {
+const stages::LineageInference* RelationInference::Otherwise(const lineage::Problem& problem,
+                                                             bool mostly_proved) const {
   static const RelationInference by_pieces(Buckets::kAreTheirPieces);
   static const RelationInference with_more_opened(Buckets::kAreOneTensor, kWorkOfSummand,
                                                   Opening::kAllDetermined);
   if (opening_ == Opening::kAllDetermined) return nullptr;
   const bool pieces = buckets_ == Buckets::kAreOneTensor && JoinsAny(problem.logical);
-  return pieces ? &by_pieces : &with_more_opened;
+  if (pieces) return &by_pieces;
+  return mostly_proved ? &with_more_opened : nullptr;
 }
 
 void DiscardLineage(lineage::Problem* problem) {

@@ -36,8 +36,9 @@ class RelationInference : public stages::LineageInference {
                                          const lineage::Problem& problem,
                                          const stages::StopRequest* stop) const;
   // With the pieces of buckets, if there are any, and then with more that is opened: other tensors
-  // are found then, not always more.
-  const stages::LineageInference* Otherwise(const lineage::Problem& problem) const override;
+  // are found then, not always more. The latter takes long, and is no use behind a fault.
+  const stages::LineageInference* Otherwise(const lineage::Problem& problem,
+                                            bool mostly_proved) const override;
 
  private:
   const Buckets buckets_;

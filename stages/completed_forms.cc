@@ -101,7 +101,9 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
   std::vector<bool> shown;
   bool differs = false;
   size_t after_brief = 0;  // the first form that quick work is still to come for
-  for (; inference != nullptr && !differs; inference = inference->Otherwise(problem)) {
+  bool mostly_proved = false;
+  for (; inference != nullptr && !differs;
+       inference = inference->Otherwise(problem, mostly_proved)) {
     Result& own = known_of.emplace_back(known);
     std::optional<lineage::Problem> form = Complete(*inference, problem, options, &own);
     known.time_s.infer = own.time_s.infer;
@@ -112,6 +114,7 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
     forms.push_back(*std::move(form));
     result = Decide(forms.back(), brief, Effort::kProofs, own);
     if (Answers(result, options)) return result;
+    mostly_proved = 2 * result.stages.proved >= result.stages.total;
     if (forms.size() == 1) {
       shown = result.required_shown;
       if (auto reads = EffectOfUnwrittenMemory(problem, options, &known)) {

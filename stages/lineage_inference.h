@@ -15,8 +15,10 @@ class LineageInference {
   virtual ~LineageInference() = default;
   virtual InferredRelations Infer(const lineage::Problem& problem,
                                   const StopRequest* stop) const = 0;
-  // What to ask where this is not enough for a proof of the problem; may be null.
-  virtual const LineageInference* Otherwise(const lineage::Problem& /*problem*/) const {
+  // What to ask where this is not enough for a proof of the problem; may be null. `mostly_proved`:
+  // with this, half of the claims were proved.
+  virtual const LineageInference* Otherwise(const lineage::Problem& /*problem*/,
+                                            bool /*mostly_proved*/) const {
     return nullptr;
   }
 };
