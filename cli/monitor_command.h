@@ -1,4 +1,4 @@
-// The subcommands of `planproof monitor`. Each adds itself, as those of the program do
+// Declares the subcommands of `planproof monitor`. Each adds itself, as those of the program do
 // (cli/commands.h).
 #ifndef PLANPROOF_CLI_MONITOR_COMMAND_H_
 #define PLANPROOF_CLI_MONITOR_COMMAND_H_

@@ -18,7 +18,7 @@ enum class Buckets : uint8_t { kAreOneTensor, kAreTheirPieces };
 // Whether that makes a difference.
 bool JoinsAny(const sdfg::Graph& graph);
 
-// What is read by its definition where nothing is computed from all of the values that a term has:
+// Says what is read by its definition where nothing is computed from all values that a term has:
 // as little as helps; or, if no relation is found so, all that the rest determines, too. The latter
 // takes longer, and relates what others are better proved without.
 enum class Opening : uint8_t { kLeast, kAllDetermined };

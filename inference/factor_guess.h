@@ -9,7 +9,7 @@
 
 namespace planproof::inference {
 
-// What the terms may be times what is defined, the likeliest first, none twice: terms that are
+// Guesses what the terms are times what is defined, the likeliest first, none twice: terms that are
 // written alike begin with the same one, and of those that are not the least coefficients
 // correspond. 1 is among them.
 std::vector<solver::Rational> FactorGuesses(const solver::Terms& terms,

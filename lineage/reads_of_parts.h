@@ -1,4 +1,4 @@
-// Reads of what several tensors were joined to, of which each needs one.
+// Has those who read one of the tensors that were joined read that one.
 #ifndef PLANPROOF_LINEAGE_READS_OF_PARTS_H_
 #define PLANPROOF_LINEAGE_READS_OF_PARTS_H_
 

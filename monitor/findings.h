@@ -1,4 +1,5 @@
-// What a monitor says about a run. Text is made in `report` and in `cli`: nothing decides by it.
+// Types what a monitor says about a run. `report` and `cli` make text of it: nothing decides by
+// that.
 #ifndef PLANPROOF_MONITOR_FINDINGS_H_
 #define PLANPROOF_MONITOR_FINDINGS_H_
 
@@ -9,7 +10,7 @@
 
 namespace planproof::monitor {
 
-// Where what is asserted comes from.
+// Says where what is asserted comes from.
 enum class Tier : uint8_t {
   kProved,   // proved at the sizes of the run
   kDerived,  // follows from what was proved at other sizes
@@ -31,7 +32,7 @@ struct Alarm {
   std::optional<double> expected, found;
   std::optional<double> tolerance;
   std::string place;  // "file:line" of the program, or of the proof; may be empty
-  // What follows from the same cause, and is not told apart: subjects of alarms of one rule and
+  // These follow from the same cause and are not told apart: subjects of alarms of one rule and
   // step.
   std::vector<std::string> others;
 };
@@ -52,7 +53,7 @@ struct Findings {
   std::vector<Notice> notices;
   // Facts that were compared, by tier: a check without any is no check.
   int64_t checked[4] = {};
-  // What was to be compared with is of another program: nothing was compared with it.
+  // Says that references, or monitors, are of another program: nothing was compared with them.
   bool other_program = false;
 };
 

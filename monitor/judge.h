@@ -1,4 +1,4 @@
-// What watches a run: a tier of facts, step by step.
+// Watches a run step by step: each judge has the facts of one tier.
 #ifndef PLANPROOF_MONITOR_JUDGE_H_
 #define PLANPROOF_MONITOR_JUDGE_H_
 

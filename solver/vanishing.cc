@@ -1,5 +1,4 @@
-// Whether it is worth while to look for a proof that a quotient of sums is zero: its value at one
-// point, modulo a prime. It decides nothing.
+// Evaluates quotients of sums at one point, modulo a prime. That decides nothing.
 #include "solver/vanishing.h"
 
 #include <algorithm>

@@ -13,7 +13,7 @@
 
 namespace planproof::monitor {
 
-// What frames refer to by number.
+// Keeps what frames refer to by number.
 struct Texts {
   std::deque<std::string> texts;       // their addresses stay
   std::deque<Collective> collectives;  // of each text, read as event 13's subject

@@ -1,4 +1,4 @@
-// What a journal says, as types (docs/monitor-format.md).
+// Types what a journal says (docs/monitor-format.md).
 #ifndef PLANPROOF_MONITOR_JOURNAL_JOURNAL_H_
 #define PLANPROOF_MONITOR_JOURNAL_JOURNAL_H_
 

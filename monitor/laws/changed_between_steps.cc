@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "monitor/laws/last_facts.h"
+#include "monitor/laws/law_of_each_rank.h"
 #include "monitor/laws/laws.h"
 
 namespace planproof::monitor {
@@ -33,17 +34,9 @@ struct RankParameters {
   std::set<std::string, std::less<>> quiet;  // seen unchanged between two steps
 };
 
-class ChangedBetweenSteps : public Judge {
- public:
-  void Begin(const Run&, Findings*) override {}
-  void Observe(const Run& run, const StepOfRun& step, Findings* findings) override {
-    for (const auto& [rank, facts] : step.ranks)
-      ObserveRank(run.headers.at(rank), *facts, findings);
-  }
-  void End(const Run&, Findings*) override {}
-
+class ChangedBetweenSteps : public LawOfEachRank {
  private:
-  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings);
+  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings) override;
   static void Compare(const Header& header, const StepOfRank& step, RankParameters* rank,
                       Findings* findings);
   static void JudgeAll(const Header& header, const StepOfRank& step, const RankParameters& rank,

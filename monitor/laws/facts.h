@@ -1,4 +1,4 @@
-// What a step says of tensors, by name: what laws are stated about.
+// Finds by name what a step says of tensors: laws are stated about that.
 #ifndef PLANPROOF_MONITOR_LAWS_FACTS_H_
 #define PLANPROOF_MONITOR_LAWS_FACTS_H_
 

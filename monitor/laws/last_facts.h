@@ -1,5 +1,5 @@
-// What was recorded last of tensors when an optimizer had stepped, as long as it is what the next
-// step should find.
+// Keeps what was recorded last of tensors when an optimizer had stepped, as long as it is what the
+// next step should find.
 #ifndef PLANPROOF_MONITOR_LAWS_LAST_FACTS_H_
 #define PLANPROOF_MONITOR_LAWS_LAST_FACTS_H_
 

@@ -1,4 +1,4 @@
-// Laws: contracts of PyTorch, true of every run. One file for each.
+// Makes the judges of laws: contracts of PyTorch, true of every run. Each has a file.
 #ifndef PLANPROOF_MONITOR_LAWS_LAWS_H_
 #define PLANPROOF_MONITOR_LAWS_LAWS_H_
 

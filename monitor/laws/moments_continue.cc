@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "monitor/journal/words.h"
 #include "monitor/laws/last_facts.h"
+#include "monitor/laws/law_of_each_rank.h"
 #include "monitor/laws/laws.h"
 
 namespace planproof::monitor {
@@ -16,22 +17,14 @@ namespace {
 
 constexpr char kContinueRule[] = "moments_continue";
 
-class MomentsContinue : public Judge {
- public:
-  void Begin(const Run&, Findings*) override {}
-  void Observe(const Run& run, const StepOfRun& step, Findings* findings) override {
-    for (const auto& [rank, facts] : step.ranks)
-      ObserveRank(run.headers.at(rank), *facts, findings);
-  }
-  void End(const Run&, Findings*) override {}
-
+class MomentsContinue : public LawOfEachRank {
  private:
   struct RankStates {
     std::map<std::string, KeptFacts> states;  // by the state's name
     std::map<std::string, double> counts;     // steps by tensor's name
   };
 
-  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings);
+  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings) override;
   static void CompareState(const Header& header, const StepOfRank& step, const std::string& state,
                            const KeptFacts& last, Findings* findings);
   static void CompareCounts(const Header& header, const StepOfRank& step,

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "monitor/laws/facts.h"
+#include "monitor/laws/law_of_each_rank.h"
 #include "monitor/laws/laws.h"
 #include "monitor/laws/rounding.h"
 #include "monitor/laws/update_options.h"
@@ -44,17 +45,9 @@ struct LinearFacts {
   SetFacts parameter, gradient, momentum, momentum_after, mean, mean_after;
 };
 
-class MomentsLinear : public Judge {
- public:
-  void Begin(const Run&, Findings*) override {}
-  void Observe(const Run& run, const StepOfRun& step, Findings* findings) override {
-    for (const auto& [rank, facts] : step.ranks)
-      ObserveRank(run.headers.at(rank), *facts, findings);
-  }
-  void End(const Run&, Findings*) override {}
-
+class MomentsLinear : public LawOfEachRank {
  private:
-  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings);
+  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings) override;
   static void CompareTensor(const Header& header, const StepOfRank& step, const LinearFacts& facts,
                             const TensorFact& gradient, const UpdateOptions& options,
                             Findings* findings);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "monitor/laws/facts.h"
+#include "monitor/laws/law_of_each_rank.h"
 #include "monitor/laws/laws.h"
 
 namespace planproof::monitor {
@@ -14,15 +15,7 @@ namespace {
 
 constexpr char kParametersRule[] = "optimizer_has_parameters";
 
-class OptimizerHasParameters : public Judge {
- public:
-  void Begin(const Run&, Findings*) override {}
-  void Observe(const Run& run, const StepOfRun& step, Findings* findings) override {
-    for (const auto& [rank, facts] : step.ranks)
-      ObserveRank(run.headers.at(rank), *facts, findings);
-  }
-  void End(const Run&, Findings*) override {}
-
+class OptimizerHasParameters : public LawOfEachRank {
  private:
   struct RankState {
     std::set<std::string, std::less<>> assigned;  // parameters that were put in place of others
@@ -30,7 +23,7 @@ class OptimizerHasParameters : public Judge {
     std::map<std::string, uint64_t> waiting;
   };
 
-  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings);
+  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings) override;
 
   std::map<int, RankState> ranks_;
 };

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "monitor/laws/facts.h"
+#include "monitor/laws/law_of_each_rank.h"
 #include "monitor/laws/laws.h"
 #include "monitor/laws/update_formulas.h"
 
@@ -57,18 +58,13 @@ struct Difference {
   double expected = 0, found = 0, tolerance = 0;
 };
 
-class OptimizerUpdate : public Judge {
+class OptimizerUpdate : public LawOfEachRank {
  public:
   void Begin(const Run& run, Findings* findings) override { NoteUnknown(run, findings); }
-  void Observe(const Run& run, const StepOfRun& step, Findings* findings) override {
-    for (const auto& [rank, facts] : step.ranks)
-      ObserveRank(run.headers.at(rank), *facts, findings);
-  }
-  void End(const Run&, Findings*) override {}
 
  private:
   static void NoteUnknown(const Run& run, Findings* findings);
-  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings);
+  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings) override;
   // The first thing that is not as documented, for the gradient divided by `scale`.
   static std::optional<Difference> Compare(const UpdateOptions& options, const UpdateFacts& facts,
                                            const HeldTensor& tensor, uint64_t position,

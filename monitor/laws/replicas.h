@@ -1,4 +1,4 @@
-// Ranks that hold the same, by what the framework says.
+// Finds ranks that hold the same, by what the framework says.
 #ifndef PLANPROOF_MONITOR_LAWS_REPLICAS_H_
 #define PLANPROOF_MONITOR_LAWS_REPLICAS_H_
 

@@ -1,5 +1,5 @@
-// How far what a program computes in floating point may be from what it computes in exact numbers
-// (docs/monitor.md, "Rounding").
+// Bounds how far what a program computes in floating point may be from what it computes in exact
+// numbers (docs/monitor.md, "Rounding").
 #ifndef PLANPROOF_MONITOR_LAWS_ROUNDING_H_
 #define PLANPROOF_MONITOR_LAWS_ROUNDING_H_
 

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "monitor/laws/facts.h"
+#include "monitor/laws/law_of_each_rank.h"
 #include "monitor/laws/laws.h"
 
 namespace planproof::monitor {
@@ -37,17 +38,9 @@ void AddSums(const SetFacts& facts, std::vector<uint64_t>* sums) {
   for (const auto& [model, sum] : by_model) sums->push_back(sum);
 }
 
-class StateDict : public Judge {
- public:
-  void Begin(const Run&, Findings*) override {}
-  void Observe(const Run& run, const StepOfRun& step, Findings* findings) override {
-    for (const auto& [rank, facts] : step.ranks)
-      ObserveRank(run.headers.at(rank), *facts, findings);
-  }
-  void End(const Run&, Findings*) override {}
-
+class StateDict : public LawOfEachRank {
  private:
-  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings) {
+  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings) override {
     std::vector<uint64_t>& last = last_[header.rank];
     const SetFacts begin(step, Moment::kBegin, TensorSet::kParameter);
     std::vector<uint64_t> sums = last;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "monitor/laws/facts.h"
+#include "monitor/laws/law_of_each_rank.h"
 #include "monitor/laws/laws.h"
 #include "monitor/laws/rounding.h"
 #include "monitor/laws/update_options.h"
@@ -58,17 +59,9 @@ double ChangesOf(const TensorFact& parameter, const TensorFact& gradient, Optimi
   return place > 0 ? elements * std::min(1.0, update / place) : elements;
 }
 
-class UpdateArrives : public Judge {
- public:
-  void Begin(const Run&, Findings*) override {}
-  void Observe(const Run& run, const StepOfRun& step, Findings* findings) override {
-    for (const auto& [rank, facts] : step.ranks)
-      ObserveRank(run.headers.at(rank), *facts, findings);
-  }
-  void End(const Run&, Findings*) override {}
-
+class UpdateArrives : public LawOfEachRank {
  private:
-  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings);
+  void ObserveRank(const Header& header, const StepOfRank& step, Findings* findings) override;
   static Expected ExpectedOf(const Header& header, const StepOfRank& step);
 
   std::map<int, Expected> ranks_;

@@ -1,4 +1,4 @@
-// The documented updates of torch.optim.SGD, Adam and AdamW, for one element.
+// Computes the documented updates of torch.optim.SGD, Adam and AdamW, for one element.
 #ifndef PLANPROOF_MONITOR_LAWS_UPDATE_FORMULAS_H_
 #define PLANPROOF_MONITOR_LAWS_UPDATE_FORMULAS_H_
 

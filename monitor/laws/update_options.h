@@ -1,4 +1,4 @@
-// Options of optimizers whose update is known, as types.
+// Types the options of optimizers whose update is known.
 #ifndef PLANPROOF_MONITOR_LAWS_UPDATE_OPTIONS_H_
 #define PLANPROOF_MONITOR_LAWS_UPDATE_OPTIONS_H_
 

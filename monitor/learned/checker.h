@@ -47,15 +47,7 @@ class Checker : public Windows {
   const std::vector<std::pair<Symbol, Symbol>>& Pairs() const override { return pairs_; }
 
  private:
-  struct Key {
-    Form form;
-    Symbol phase, subject, other;
-    friend bool operator==(const Key&, const Key&) = default;
-    template <typename H>
-    friend H AbslHashValue(H h, const Key& key) {
-      return H::combine(std::move(h), key.form, key.phase, key.subject, key.other);
-    }
-  };
+  using Key = FactKey;
   struct CallFact {
     int fact;
     CallItem other;

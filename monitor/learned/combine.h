@@ -1,4 +1,4 @@
-// Facts that all reference runs have in common, from what each of them shows.
+// Finds facts that all reference runs have in common, from what each of them shows.
 #ifndef PLANPROOF_MONITOR_LEARNED_COMBINE_H_
 #define PLANPROOF_MONITOR_LEARNED_COMBINE_H_
 

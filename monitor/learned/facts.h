@@ -1,5 +1,5 @@
-// Learned facts, as a file has them: what all reference runs have in common, and how far that can
-// be relied on.
+// Holds learned facts, as a file has them: what all reference runs have in common, and how far that
+// can be relied on.
 #ifndef PLANPROOF_MONITOR_LEARNED_FACTS_H_
 #define PLANPROOF_MONITOR_LEARNED_FACTS_H_
 

@@ -1,4 +1,4 @@
-// Files of learned facts: JSON (docs/monitor-format.md).
+// Reads and writes files of learned facts: JSON (docs/monitor-format.md).
 #ifndef PLANPROOF_MONITOR_LEARNED_FACTS_FILE_H_
 #define PLANPROOF_MONITOR_LEARNED_FACTS_FILE_H_
 

@@ -1,4 +1,4 @@
-// Learned facts of journals: to learn them, and to judge a run by them.
+// Learns facts from journals, and judges a run by them.
 #ifndef PLANPROOF_MONITOR_LEARNED_LEARNED_JUDGE_H_
 #define PLANPROOF_MONITOR_LEARNED_LEARNED_JUDGE_H_
 

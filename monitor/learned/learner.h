@@ -48,15 +48,7 @@ class Learner : public Windows {
   void OnContents(const std::vector<std::pair<Symbol, uint64_t>>& contents) override;
 
  private:
-  struct Key {
-    Form form;
-    Symbol phase, subject, other;
-    friend bool operator==(const Key&, const Key&) = default;
-    template <typename H>
-    friend H AbslHashValue(H h, const Key& key) {
-      return H::combine(std::move(h), key.form, key.phase, key.subject, key.other);
-    }
-  };
+  using Key = FactKey;
   struct Count {
     Symbol value;
     ValueKind kind;

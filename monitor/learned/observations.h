@@ -1,4 +1,4 @@
-// What facts are learned from and checked on: a stream of observations of one run. Adapters of
+// Passes a stream of observations of one run to those who learn facts and check them. Adapters of
 // journals and of traces make them; nothing behind this interface knows where they come from.
 #ifndef PLANPROOF_MONITOR_LEARNED_OBSERVATIONS_H_
 #define PLANPROOF_MONITOR_LEARNED_OBSERVATIONS_H_

@@ -1,4 +1,4 @@
-// Facts in words.
+// Puts facts into words.
 #ifndef PLANPROOF_MONITOR_LEARNED_STATEMENTS_H_
 #define PLANPROOF_MONITOR_LEARNED_STATEMENTS_H_
 

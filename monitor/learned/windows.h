@@ -24,6 +24,17 @@ struct CallItem {
   }
 };
 
+// Names a fact, whatever its value: by its form and what it is about.
+struct FactKey {
+  Form form;
+  Symbol phase, subject, other;
+  friend bool operator==(const FactKey&, const FactKey&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const FactKey& key) {
+    return H::combine(std::move(h), key.form, key.phase, key.subject, key.other);
+  }
+};
+
 // What is found to hold, or not to, once.
 struct Instance {
   Form form{};

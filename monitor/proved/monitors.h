@@ -1,4 +1,4 @@
-// What follows from a proof for the tensors that ranks hold, as data (docs/monitor-format.md,
+// Holds what follows from a proof for the tensors that ranks hold, as data (docs/monitor-format.md,
 // "Monitors of a proof"): written by `verify --monitors-out`, asserted on a run by ProvedJudge.
 #ifndef PLANPROOF_MONITOR_PROVED_MONITORS_H_
 #define PLANPROOF_MONITOR_PROVED_MONITORS_H_

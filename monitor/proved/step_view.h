@@ -1,4 +1,4 @@
-// One step of a run as proof-derived monitors look at it, and what they say about it.
+// Shows one step of a run to proof-derived monitors, and takes what they say about it.
 #ifndef PLANPROOF_MONITOR_PROVED_STEP_VIEW_H_
 #define PLANPROOF_MONITOR_PROVED_STEP_VIEW_H_
 

@@ -1,4 +1,4 @@
-// One record of TrainCheck's traces, of format 0.1.2 or 0.2.0.
+// Reads one record of TrainCheck's traces, of format 0.1.2 or 0.2.0.
 #ifndef PLANPROOF_MONITOR_TRAINCHECK_RECORD_H_
 #define PLANPROOF_MONITOR_TRAINCHECK_RECORD_H_
 

@@ -1,4 +1,4 @@
-// What a function of torch is for, by its full name.
+// Says what a function of torch is for, by its full name.
 #ifndef PLANPROOF_MONITOR_TRAINCHECK_ROLES_H_
 #define PLANPROOF_MONITOR_TRAINCHECK_ROLES_H_
 

@@ -1,4 +1,4 @@
-// Traces of TrainCheck: to learn from, and to check.
+// Learns from traces of TrainCheck, and checks them.
 #ifndef PLANPROOF_MONITOR_TRAINCHECK_TRACE_H_
 #define PLANPROOF_MONITOR_TRAINCHECK_TRACE_H_
 
