@@ -47,7 +47,7 @@ class Checker : public Windows {
   const std::vector<std::pair<Symbol, Symbol>>& Pairs() const override { return pairs_; }
 
  private:
-  using Key = FactKey;
+  using Key = FactTopic;
   struct CallFact {
     int fact;
     CallItem other;

@@ -48,7 +48,7 @@ class Learner : public Windows {
   void OnContents(const std::vector<std::pair<Symbol, uint64_t>>& contents) override;
 
  private:
-  using Key = FactKey;
+  using Key = FactTopic;
   struct Count {
     Symbol value;
     ValueKind kind;

@@ -25,12 +25,12 @@ struct CallItem {
 };
 
 // Names a fact, whatever its value: by its form and what it is about.
-struct FactKey {
+struct FactTopic {
   Form form;
   Symbol phase, subject, other;
-  friend bool operator==(const FactKey&, const FactKey&) = default;
+  friend bool operator==(const FactTopic&, const FactTopic&) = default;
   template <typename H>
-  friend H AbslHashValue(H h, const FactKey& key) {
+  friend H AbslHashValue(H h, const FactTopic& key) {
     return H::combine(std::move(h), key.form, key.phase, key.subject, key.other);
   }
 };
