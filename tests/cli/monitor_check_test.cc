@@ -50,6 +50,16 @@ TEST_F(MonitorCheck, AnAlarmNamesStepAndSubject) {
   EXPECT_EQ(Run("check", "--mute " + mute).exit_code, 0);
 }
 
+TEST_F(MonitorCheck, AFileOfMutedRulesHasAMebibyteAtMost) {
+  Write(true);
+  std::string rules = "gradients_cleared zero*\n";
+  rules.resize(size_t{1} << 20, '\n');
+  EXPECT_EQ(Run("check", "--mute " + TemporaryFile("mute", rules)).exit_code, 0);
+  const Finished longer = Run("check", "--mute " + TemporaryFile("mute", rules + "\n"));
+  EXPECT_EQ(longer.exit_code, 2);
+  EXPECT_THAT(longer.errors, HasSubstr("mute"));
+}
+
 TEST_F(MonitorCheck, JsonHasALineForEachAlarm) {
   Write(true);
   const std::string output = Run("check", "--follow --json -").output;

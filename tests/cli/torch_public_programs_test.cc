@@ -73,7 +73,9 @@ TEST_P(PublicProgram, IsProved) {
 
 INSTANTIATE_TEST_SUITE_P(Right, PublicProgram,
                          testing::Values("ring_sigmoid", "ring_sigmoid_cp4", "ring_softplus",
-                                         "resnet_ddp", "dt_uneven_mean", "dt_argmax_sharded"),
+                                         "ring_sum_of_exponentials_backward_cp4",
+                                         "ring_log_sigmoid_backward_cp4", "resnet_ddp",
+                                         "dt_uneven_mean", "dt_argmax_sharded"),
                          [](const auto& info) { return std::string(info.param); });
 
 // A rank may have no token that counts, and then divides by 0.
@@ -95,6 +97,11 @@ TEST_P(MeanOfMeans, IsProvedWhereTheConditionIsAccepted) {
 INSTANTIATE_TEST_SUITE_P(Losses, MeanOfMeans,
                          testing::Values("crash_small", "crash_noopt", "alst_loss"),
                          [](const auto& info) { return std::string(info.param); });
+
+// The derivative of the merges of four blocks but for what comes by way of their normalizers.
+TEST(PublicFaults, NormalizersWithoutAGradientAreFound) {
+  EXPECT_THAT(AnswerAbout("ring_log_sigmoid_detached_cp4_fault", "-q"), StartsWith("REFUTED"));
+}
 
 TEST(PublicFaults, GradientsOfATiedEmbeddingThatAreNotAddedAreNamed) {
   EXPECT_THAT(AnswerAbout("pp_tied", "-q"),

@@ -153,6 +153,19 @@ TEST_F(RankJournalTest, DamageIsNamedWithItsPlace) {
   EXPECT_THAT(ErrorOf(&version), HasSubstr("version 2"));
 }
 
+// Facts come late, but not from before the last four tables.
+TEST_F(RankJournalTest, FourTablesAreKept) {
+  const auto error = [&](int tables) {
+    JournalWriter writer;
+    for (int table = 0; table < tables; ++table) writer.Tensors({"w"});
+    writer.Values(0, Moment::kBefore, "p", {1}, /*table=*/0);
+    RankJournal journal = Written(writer.bytes());
+    return ErrorOf(&journal);
+  };
+  EXPECT_EQ(error(4), "");
+  EXPECT_THAT(error(5), HasSubstr("more than 4 tables ago"));
+}
+
 TEST_F(RankJournalTest, FramesThatContradictThemselvesAreErrors) {
   const auto error = [&](const std::function<void(JournalWriter*)>& write) {
     JournalWriter writer;
