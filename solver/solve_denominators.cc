@@ -219,7 +219,6 @@ PolyId ZeroTest::WithNamedPieces(PolyId p) {
 // With sums in denominators named one by one. What p says of the sums themselves, it says of their
 // names: p is zero if this is.
 PolyId ZeroTest::SolveDenominators(PolyId p, bool in_pieces) {
-  const size_t met = arena_.premises().size();
   if (in_pieces) p = WithNamedPieces(p);
   p = TimesSums(p, /*most_sums=*/SIZE_MAX);
   for (int step = 0; step < kMaxSolved && p != kZeroPoly && !arena_.exhausted(); ++step) {
@@ -229,7 +228,6 @@ PolyId ZeroTest::SolveDenominators(PolyId p, bool in_pieces) {
     if (solved == p) break;
     p = solved;
   }
-  arena_.RewindPremises(met);
   return p;
 }
 
@@ -256,8 +254,8 @@ bool ZeroTest::NamedIsZero(PolyId p) {
   return false;
 }
 
-bool ZeroTest::ZeroWithNamedDenominators(PolyId p) {
-  if (arena_.exhausted() || IntegerDenominators(p).empty()) return false;
+// By names, or at each value of a symbol by names.
+bool ZeroTest::NamedIsZeroAtEachValue(PolyId p) {
   if (MayVanish(arena_, p) && NamedIsZero(p)) return true;
   const std::optional<Symbol> symbol = ShortSymbolOfDenominators(p);
   if (!symbol.has_value()) return false;
@@ -266,11 +264,19 @@ bool ZeroTest::ZeroWithNamedDenominators(PolyId p) {
     SymbolMap map;
     map.pairs.emplace_back(*symbol, Affine(value));
     const PolyId there = Rewriter(&arena_, std::move(map)).Poly(p);
-    if (arena_.exhausted()) return false;
-    if (MayVanish(arena_, there) && NamedIsZero(there)) continue;
-    if (!ZeroWithNamedDenominators(there)) return false;
+    if (arena_.exhausted() || !NamedIsZeroAtEachValue(there)) return false;
   }
   return true;
+}
+
+// What has to hold for p at a value, or of its denominators under other names, was recorded when p
+// was built.
+bool ZeroTest::ZeroWithNamedDenominators(PolyId p) {
+  if (arena_.exhausted() || IntegerDenominators(p).empty()) return false;
+  const size_t met = arena_.premises().size();
+  const bool zero = NamedIsZeroAtEachValue(p);
+  arena_.RewindPremises(met);
+  return zero;
 }
 
 }  // namespace planproof::solver

@@ -107,6 +107,7 @@ class ZeroTest {
   PolyId SolveDenominators(PolyId p, bool in_pieces);
   std::optional<Symbol> ShortSymbolOfDenominators(PolyId p) const;
   bool NamedIsZero(PolyId p);
+  bool NamedIsZeroAtEachValue(PolyId p);
   bool ZeroWithNamedDenominators(PolyId p);
 
   // Products written out (zero_test_products.cc).

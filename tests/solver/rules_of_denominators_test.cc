@@ -1,5 +1,9 @@
 // Rule solve-denominators: blocks of rows, merged in an order in which they do not lie side by
 // side.
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "tests/solver/rules.h"
@@ -53,6 +57,60 @@ TEST_F(Rule, SolveDenominators) {
   const PolyId product = Plus(Times(Y(), X()), P());
   EXPECT_FALSE(Zero(Minus(Times(Y(), Power(product, -1)), Times(Y(1), Power(product, -1)))));
   EXPECT_TRUE(Recorded(PremiseKind::kNonZero, product));
+}
+
+// Merges of blocks in any order, and with any one change, are the average of the whole row if and
+// only if they are in numbers.
+TEST_F(SolveDenominators, AgreesWithNumbers) {
+  std::mt19937 random(20261129);
+  std::vector<double> weights(40), values(40);
+  for (double& w : weights) w = std::uniform_real_distribution<double>(0.5, 2)(random);
+  for (double& v : values) v = std::normal_distribution<double>()(random);
+  struct Pair {
+    PolyId term;
+    double number;
+  };
+  const auto sums = [&](int64_t lo, int64_t hi) {
+    Pair weight{WeightOf(&arena_, Variable(lo, hi)), 0},
+        value{WeightedOf(&arena_, Variable(lo, hi)), 0};
+    for (int64_t i = lo; i < hi; ++i) {
+      weight.number += weights[i];
+      value.number += weights[i] * values[i];
+    }
+    return std::pair{weight, value};
+  };
+  const auto over = [&](const Pair& a, const Pair& b) {
+    return Pair{Times(a.term, Power(b.term, -1)), a.number / b.number};
+  };
+  int equal = 0, different = 0;
+  for (int trial = 0; trial < 120; ++trial) {
+    std::vector<int64_t> order = {0, 10, 20, 30};
+    std::shuffle(order.begin(), order.end(), random);
+    const int change = trial % 2 == 0 ? -1 : static_cast<int>(random() % 5);
+    const size_t changed = random() % 4;
+    Pair out{kZeroPoly, 0}, so_far{kZeroPoly, 0};
+    for (size_t k = 0; k < 4; ++k) {
+      const bool here = change >= 0 && k == changed;
+      if (here && change == 0) continue;
+      auto [own, value] = sums(order[k], order[k] + (here && change == 1 ? 9 : 10));
+      if (here && change == 2) value = {arena_.Scale(value.term, Rational(2)), 2 * value.number};
+      so_far = {Plus(so_far.term, own.term), so_far.number + own.number};
+      if (here && change == 3) own = {so_far.term, so_far.number};
+      const Pair share = over(own, so_far), average = over(value, own);
+      const Pair step{Times(share.term, Minus(out.term, average.term)),
+                      share.number * (out.number - average.number)};
+      out = {Minus(out.term, step.term), out.number - step.number};
+      if (here && change == 4) out = {Times(out.term, share.term), out.number * share.number};
+    }
+    const auto [all, total] = sums(0, 40);
+    const Pair whole = over(total, all);
+    const bool same = std::abs(out.number - whole.number) < 1e-9;
+    EXPECT_EQ(Zero(Minus(out.term, whole.term)), same)
+        << "trial " << trial << ", change " << change;
+    (same ? equal : different) += 1;
+  }
+  EXPECT_GE(equal, 60);
+  EXPECT_GE(different, 40);
 }
 
 // Zero at each value of a symbol: of at most four.
