@@ -1,5 +1,5 @@
-// What a recorded program's files say beside the problem that they pose: which of the recorded
-// numbers are whose. The numbers themselves are read by who compares them (anchor/).
+// Says what a recorded program's files hold beside the problem that they pose: which of the
+// recorded numbers are whose. The numbers themselves are read by who compares them (anchor/).
 //
 // A program, the reference or a rank, was recorded with the bytes of its storages before the step
 // and of its results after it. The reader knows which tensors of the two graphs these are: inputs
