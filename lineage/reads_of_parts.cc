@@ -69,6 +69,7 @@ ExprId IndexRead(const IndexFunction& f) {
 // What is computed of element i from element i of operands, which are all like the result.
 bool IsElementByElement(const IndexFunction& f) {
   if (!IsFlat(f) || f.vars.size() != 1) return false;
+  if (f.nodes[f.outputs[0].body].op == Op::kIndex) return false;  // its number, not an element
   for (const sdfg::FunctionInput& input : f.inputs) {
     if (input.shape != f.outputs[0].shape(f.vars)) return false;
     if (input.dtype != f.outputs[0].dtype) return false;

@@ -201,5 +201,36 @@ TEST_F(ReadsOfParts, ASumOfShiftedElementsStays) {
   EXPECT_FALSE(Rewritten().has_value());
 }
 
+// y[i] = i of joined integers: element 5 of it is 5, also where the second part begins with 4.
+TEST_F(ReadsOfParts, WhatNumbersPlacesStays) {
+  sdfg::IndexFunctionBuilder join("join");
+  for (const char* name : {"a", "b"}) join.AddInput(name, {4}, sdfg::DType::kInt64);
+  const int joins = join.AddOutput("y", sdfg::Shape{8}, sdfg::DType::kInt64);
+  const sdfg::ExprId i = join.Index(join.OutputDims(joins)[0]);
+  join.SetBody(joins,
+               join.Select(join.Binary(sdfg::Op::kIntLess, i, join.Int(4)), join.IntElement(0, {i}),
+                           join.IntElement(1, {join.IntAdd(i, join.Int(-4))})));
+  sdfg::IndexFunctionBuilder number("number");
+  number.AddInput("x", {8}, sdfg::DType::kInt64);
+  const int numbers = number.AddOutput("y", sdfg::Shape{8}, sdfg::DType::kInt64);
+  number.SetBody(numbers, number.Index(number.OutputDims(numbers)[0]));
+  sdfg::IndexFunctionBuilder read("read");
+  read.AddInput("x", {8}, sdfg::DType::kInt64);
+  const int reads = read.AddOutput("y", sdfg::Shape{2}, sdfg::DType::kInt64);
+  const sdfg::ExprId place = read.IntAdd(read.Index(read.OutputDims(reads)[0]), read.Int(5));
+  read.SetBody(reads, read.IntElement(0, {place}));
+  sdfg::IndexFunction joined, numbered, part;
+  ASSERT_TRUE(join.Finish(&joined).ok() && number.Finish(&numbered).ok() &&
+              read.Finish(&part).ok());
+  const auto held = [&](const char* name) {
+    const sdfg::Shape shape = {4};
+    return small_.Slice(small_.Logical(name, shape, sdfg::TensorRole::kInput, sdfg::DType::kInt64),
+                        std::vector<int64_t>{0}, shape);
+  };
+  const TensorId all = Apply(joined, {held("a"), held("b")});
+  Want(Apply(part, {Apply(numbered, {all})}));
+  EXPECT_FALSE(Rewritten().has_value());
+}
+
 }  // namespace
 }  // namespace planproof::lineage
