@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lineage/lineage.h"
@@ -118,6 +119,10 @@ struct RecordedProgram {
   std::vector<RecordedItem> items;
   std::vector<RecordedCall> calls;
   std::vector<RecordedOperatorResult> made;
+  // Tensors of the graph, [first, last), that operators computed into memory that was there before,
+  // in place or by `out=`, and those that a collective with a factor reduces. What differentiation
+  // gives is new memory.
+  std::vector<std::pair<sdfg::TensorId, sdfg::TensorId>> in_place;
   std::vector<RecordedOperator> operators;  // by position in the trace
 };
 

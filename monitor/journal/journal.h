@@ -198,8 +198,16 @@ struct StepOfRank {
   std::shared_ptr<const void> texts;  // that events refer to live as long as this
 };
 
+// What a journal lacks, as far as judges ask.
+enum class NotObservedKind : uint8_t {
+  kOther,
+  kCollectives,  // those of DistributedDataParallel, or of something else without Python
+  kModules,      // what is called within a compiled graph
+};
+
 struct NotObserved {
   std::string what, why;
+  NotObservedKind kind = NotObservedKind::kOther;  // of `what`
 };
 
 struct Closing {
