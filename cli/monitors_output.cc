@@ -137,6 +137,9 @@ absl::Status WriteMonitorsOf(const std::string& path, const lineage::Problem& pr
   if (recording != nullptr) {
     request.world = static_cast<int32_t>(recording->ranks.size());
     request.sets = SetsOfRecording(problem, *recording).Make();
+    for (const frontend::RecordedProgram& rank : recording->ranks) {
+      request.in_place.insert(request.in_place.end(), rank.in_place.begin(), rank.in_place.end());
+    }
   }
   const absl::StatusOr<monitor::ProvedMonitors> monitors =
       monitor::ExportMonitors(problem, result, request);

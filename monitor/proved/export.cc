@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "monitor/proved/export_collectives.h"
+#include "monitor/proved/export_contributions.h"
 #include "monitor/proved/export_definitions.h"
 #include "monitor/proved/export_layout.h"
 #include "monitor/proved/export_sameness.h"
@@ -50,7 +52,11 @@ class MonitorExport {
  public:
   MonitorExport(const lineage::Problem& problem, const stages::Result& result,
                 const ExportRequest& request)
-      : problem_(problem), result_(result), request_(request), alike_(problem) {}
+      : problem_(problem),
+        result_(result),
+        request_(request),
+        alike_(problem),
+        contributions_(problem.parallel, request.in_place) {}
 
   ProvedMonitors Make() {
     monitors_.anchored = result_.anchor.outcome == stages::AnchorOutcome::kAnchored;
@@ -89,6 +95,9 @@ class MonitorExport {
       return;
     }
     monitor.of = layout->of;
+    if (layout->kind == SetKind::kParameter) {
+      monitor.dtype = problem_.parallel.tensors[layout->parts.front().after].dtype;
+    }
     SetLayout(problem_, monitors_.axes, *layout, &monitor);
     for (const ExportedSet* set : sets) {
       if (IsShown(*set)) AddSet(*set, *layout, sets, &monitor);
@@ -133,6 +142,9 @@ class MonitorExport {
       for (const ExportedPart& part : set.parts) own.ranks.push_back(part.rank);
     }
     own.definition = DefinitionOf(set, sets);
+    if (set.kind == SetKind::kGradient) {
+      monitor->contributions = ContributionsOf(set, clipped, *monitor);
+    }
     monitor->sets.push_back(std::move(own));
   }
 
@@ -253,19 +265,54 @@ class MonitorExport {
     return true;
   }
 
-  void AddCollectives();
+  void AddCollectives() {
+    std::vector<TensorId> results;
+    for (const ExportedSet& set : request_.sets) {
+      if (!IsShown(set)) continue;
+      for (const ExportedPart& part : set.parts) results.push_back(part.after);
+    }
+    monitors_.collectives = CollectivesOf(problem_, monitors_.axes, request_.world, results);
+  }
+
+  // The same combination of ranks' contributions on every rank, along axes along which all ranks
+  // hold the same part.
+  std::optional<ContributionMonitor> ContributionsOf(const ExportedSet& set, bool clipped,
+                                                     const TensorMonitor& tensor) {
+    std::optional<ContributionMonitor> common;
+    for (const ExportedPart& part : set.parts) {
+      TensorId gradient = part.after;
+      if (clipped) {
+        const auto scaled = ScaledTensorOf(problem_.parallel, part.after);
+        if (!scaled) return std::nullopt;
+        gradient = scaled->whole;
+      }
+      const auto form = contributions_.FormOf(gradient);
+      if (!form || form->ranks.count(part.rank) == 0) return std::nullopt;
+      const auto axes = AxesOfGroup(monitors_.axes, {form->ranks.begin(), form->ranks.end()});
+      if (!axes) return std::nullopt;
+      const ContributionMonitor own{form->factor, *axes};
+      if (!common) common = own;
+      if (own.factor != common->factor || own.axes != common->axes) return std::nullopt;
+    }
+    if (!common || tensor.flat || !tensor.by_axes()) return std::nullopt;
+    for (const std::vector<int32_t>& dim : tensor.cut) {
+      for (const int32_t axis : dim) {
+        const auto& along = common->axes;
+        if (std::find(along.begin(), along.end(), axis) != along.end()) return std::nullopt;
+      }
+    }
+    return common;
+  }
 
   const lineage::Problem& problem_;
   const stages::Result& result_;
   const ExportRequest& request_;
   const ComputedAlike alike_;
+  ContributionReader contributions_;
   // Gradients that are clipped: the model's before it.
   std::map<const ExportedSet*, TensorId> clipped_;
   ProvedMonitors monitors_;
 };
-
-// Left to conformance of events.
-void MonitorExport::AddCollectives() {}
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -41,6 +42,9 @@ struct ExportRequest {
   std::vector<ExportedSet> sets;
   int32_t world = 1;
   bool force = false;  // export a verdict that is not anchored
+  // Tensors of the plan's graph, [first, last), that were computed into memory that was there
+  // before (frontend::RecordedProgram::in_place).
+  std::vector<std::pair<sdfg::TensorId, sdfg::TensorId>> in_place;
 };
 
 // FailedPrecondition, with what to do, if the verdict is not PROVED, rests on assumed relations, or

@@ -23,6 +23,11 @@ constexpr MonitorWord<SetKind> kSetKindWords[] = {{SetKind::kParameter, "paramet
                                                   {SetKind::kState, "state"},
                                                   {SetKind::kNumberState, "number"}};
 
+constexpr MonitorWord<CollectiveKind> kCollectiveKindWords[] = {
+    {CollectiveKind::kAllReduce, "all_reduce"}, {CollectiveKind::kReduceScatter, "reduce_scatter"},
+    {CollectiveKind::kAllGather, "all_gather"}, {CollectiveKind::kAllToAll, "all_to_all"},
+    {CollectiveKind::kBroadcast, "broadcast"},  {CollectiveKind::kReduce, "reduce"}};
+
 MonitorJson ToJson(const SetMonitor& set) {
   MonitorJson json = {{"set", set.set},
                       {"kind", MonitorTextOf(kSetKindWords, set.kind)},
@@ -47,6 +52,7 @@ MonitorJson ToJson(const TensorMonitor& tensor) {
   if (tensor.flat) json["flat"] = *tensor.flat;
   if (!tensor.groups.empty()) json["groups"] = tensor.groups;
   if (!tensor.flat && tensor.groups.empty()) json["cut"] = tensor.cut;
+  if (tensor.dtype != sdfg::DType::kUnknown) json["dtype"] = sdfg::DTypeName(tensor.dtype);
   if (tensor.clipped) json["clipped"] = true;
   if (tensor.contributions) {
     json["contributions"] = {{"factor", tensor.contributions->factor},
@@ -112,6 +118,13 @@ absl::StatusOr<std::vector<int32_t>> ReadAxes(const MonitorValue& value, size_t 
   return value.Numbers<int32_t>(static_cast<int64_t>(axes) - 1, kMostAxes);
 }
 
+absl::StatusOr<sdfg::DType> ReadType(const MonitorValue& value) {
+  PLAN_ASSIGN_OR_RETURN(const std::string text, value.Text());
+  const sdfg::DType dtype = sdfg::DTypeFromName(text);
+  if (dtype == sdfg::DType::kUnknown) return value.Error("is no element type");
+  return dtype;
+}
+
 absl::Status ReadLayout(const MonitorValue& value, size_t axes, TensorMonitor* tensor) {
   if (value.Has("flat")) {
     PLAN_ASSIGN_OR_RETURN(const MonitorValue flat, value.At("flat"));
@@ -138,14 +151,18 @@ absl::Status ReadLayout(const MonitorValue& value, size_t axes, TensorMonitor* t
 }
 
 absl::StatusOr<TensorMonitor> ReadTensor(const MonitorValue& value, size_t axes) {
-  PLAN_RETURN_IF_ERROR(
-      value.Allow({"name", "of", "cut", "flat", "groups", "clipped", "contributions", "sets"}));
+  PLAN_RETURN_IF_ERROR(value.Allow(
+      {"name", "of", "dtype", "cut", "flat", "groups", "clipped", "contributions", "sets"}));
   TensorMonitor tensor;
   PLAN_ASSIGN_OR_RETURN(const MonitorValue name, value.At("name"));
   PLAN_ASSIGN_OR_RETURN(tensor.name, name.Text());
   PLAN_ASSIGN_OR_RETURN(const MonitorValue of, value.At("of"));
   PLAN_ASSIGN_OR_RETURN(tensor.of, of.Numbers<int64_t>(kMostMonitorNumber, 16));
   PLAN_RETURN_IF_ERROR(ReadLayout(value, axes, &tensor));
+  if (value.Has("dtype")) {
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue dtype, value.At("dtype"));
+    PLAN_ASSIGN_OR_RETURN(tensor.dtype, ReadType(dtype));
+  }
   if (value.Has("clipped")) {
     PLAN_ASSIGN_OR_RETURN(const MonitorValue clipped, value.At("clipped"));
     PLAN_ASSIGN_OR_RETURN(tensor.clipped, clipped.Truth());
@@ -199,18 +216,22 @@ absl::StatusOr<ClipMonitor> ReadClip(const MonitorValue& value) {
 }
 
 absl::StatusOr<CollectiveMonitor> ReadCollective(const MonitorValue& value, size_t axes) {
-  PLAN_RETURN_IF_ERROR(value.Allow({"kind", "axes", "dtype", "count", "place"}));
+  PLAN_RETURN_IF_ERROR(value.Allow({"kind", "axes", "dtype", "count", "place", "ranks"}));
   CollectiveMonitor collective;
   PLAN_ASSIGN_OR_RETURN(const MonitorValue kind, value.At("kind"));
-  PLAN_ASSIGN_OR_RETURN(collective.kind, kind.Text());
+  PLAN_ASSIGN_OR_RETURN(collective.kind, kind.OneOf(kCollectiveKindWords));
   PLAN_ASSIGN_OR_RETURN(const MonitorValue along, value.At("axes"));
   PLAN_ASSIGN_OR_RETURN(collective.axes, ReadAxes(along, axes));
   PLAN_ASSIGN_OR_RETURN(const MonitorValue dtype, value.At("dtype"));
-  PLAN_ASSIGN_OR_RETURN(collective.dtype, dtype.Text());
+  PLAN_ASSIGN_OR_RETURN(collective.dtype, ReadType(dtype));
   PLAN_ASSIGN_OR_RETURN(const MonitorValue count, value.At("count"));
   PLAN_ASSIGN_OR_RETURN(collective.count, count.Whole(0, kMostMonitorNumber));
   PLAN_ASSIGN_OR_RETURN(const MonitorValue place, value.At("place"));
   PLAN_ASSIGN_OR_RETURN(collective.place, place.Text());
+  if (value.Has("ranks")) {
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue ranks, value.At("ranks"));
+    PLAN_ASSIGN_OR_RETURN(collective.ranks, ranks.Numbers<int32_t>(kMostRanks - 1, kMostRanks));
+  }
   return collective;
 }
 
@@ -289,12 +310,13 @@ std::string MonitorsToText(const ProvedMonitors& monitors) {
   };
   std::vector<std::string> collectives, assumptions, without, tensors;
   for (const CollectiveMonitor& each : monitors.collectives) {
-    const MonitorJson json = {{"kind", each.kind},
-                              {"axes", each.axes},
-                              {"dtype", each.dtype},
-                              {"count", each.count},
-                              {"place", each.place}};
-    collectives.push_back(json.dump());
+    MonitorJson json = {{"kind", MonitorTextOf(kCollectiveKindWords, each.kind)},
+                        {"axes", each.axes},
+                        {"dtype", sdfg::DTypeName(each.dtype)},
+                        {"count", each.count},
+                        {"place", each.place}};
+    if (!each.ranks.empty()) json["ranks"] = each.ranks;
+    collectives.push_back(json.dump(-1, ' ', false, MonitorJson::error_handler_t::replace));
   }
   const auto quoted = [](const std::string& each) {
     return MonitorJson(each).dump(-1, ' ', false, MonitorJson::error_handler_t::replace);

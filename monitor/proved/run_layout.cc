@@ -36,6 +36,12 @@ bool SameDefinition(const SetMonitor& a, const SetMonitor& b) {
                     b.definition->terms.begin(), b.definition->terms.end(), equal);
 }
 
+bool SameContributions(const TensorMonitor& a, const TensorMonitor& b) {
+  if (a.contributions.has_value() != b.contributions.has_value()) return false;
+  return !a.contributions || (a.contributions->factor == b.contributions->factor &&
+                              a.contributions->axes == b.contributions->axes);
+}
+
 // But for numbers: extents of the whole, places and order.
 bool SameRelations(const TensorMonitor& a, const TensorMonitor& b) {
   const auto equal = [](const SetMonitor& x, const SetMonitor& y) {
@@ -43,7 +49,7 @@ bool SameRelations(const TensorMonitor& a, const TensorMonitor& b) {
            SameDefinition(x, y);
   };
   return a.of.size() == b.of.size() && a.cut == b.cut && a.flat == b.flat && a.groups == b.groups &&
-         a.clipped == b.clipped &&
+         a.clipped == b.clipped && SameContributions(a, b) &&
          std::equal(a.sets.begin(), a.sets.end(), b.sets.begin(), b.sets.end(), equal);
 }
 
