@@ -25,6 +25,7 @@ enum class StepStage : uint8_t {
   kClipped,   // gradients that the optimizer gets
   kState,
   kUpdated,
+  kCalls,  // that a step lacks: what values show comes first
 };
 
 struct Failure {
@@ -61,6 +62,7 @@ class StepView {
   const StepOfRun& step;
   const RunLayout& layout;
   const ProvedMonitors& monitors;
+  bool loss_is_scaled = false;  // backward gives multiples of gradients, in this step or earlier
 
  private:
   using Key = std::tuple<int, Moment, std::string>;  // rank, moment, set
