@@ -41,7 +41,7 @@ class Audits:
 
     def __init__(self, audit: Audited, directory: str, rank: int, models: Sequence[nn.Module], optimizers: Sequence[Any],
                  rename: Optional[Rename], placement: Optional[Placement], not_observed: Callable[[str, str], None]) -> None:
-        self._wanted = audited_steps(audit)
+        self._wanted, self.none = audited_steps(audit), audit is None
         self._models, self._optimizers, self._rename, self._placement = list(models), list(optimizers), rename, placement
         self._directory, self._rank, self._not_observed = directory, rank, not_observed
         self._recorder: Optional[AuditRecorder] = None
@@ -51,6 +51,9 @@ class Audits:
 
     def unseen(self, function: _Called) -> _Called:
         """The same function; operators that it calls are the monitor's own."""
+        if self.none:
+            return function
+
         @functools.wraps(function)
         def called(*arguments: Any, **options: Any) -> Any:
             if self._recorder is None:

@@ -1,6 +1,7 @@
 """One run of a process that is monitored: puts hooks, facts and the journal together."""
 from __future__ import annotations
 
+import atexit
 import os
 import time
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
@@ -85,9 +86,10 @@ class Session:
             if isinstance(model, nn.parallel.DistributedDataParallel):
                 self.not_observed("collectives of DistributedDataParallel", "its reducer calls them without Python")
         self.steps.last_fact = self.batch.taken
-        self.steps.when_ended += [self._ended, self.audits.ended]
+        self.steps.when_ended += [self._ended] if self.audits.none else [self._ended, self.audits.ended]
         self._start_step()
         self.journal.flush()
+        atexit.register(self.steps.drain)
 
     def _hold(self) -> Holdings:
         return Holdings(self.models, self.optimizers, self._rename, self._placement)
@@ -95,6 +97,7 @@ class Session:
     def _renew(self, holdings: Holdings) -> None:
         """The models have changed."""
         self.holdings = holdings
+        self.steps.drain()  # steps that have ended are of the table before
         self.facts.renew(holdings, self.journal.tensors(holdings.encoded))
         for index in range(len(self.optimizers)):
             self._hooks.write_options(index, again=True)
@@ -150,18 +153,20 @@ class Session:
 
     def _start_step(self) -> None:
         self._begun = self._has_begin = False
-        if self.steps.sampled:
+        self._sampling = self.steps.sampled
+        if self._sampling:
             self._calls.sample(self.modules)
             self._contributions.sample()
             self._outputs.start()
 
     def _ended(self, _: int) -> None:
-        self._calls.stop_sampling()
-        self._contributions.stop()
+        if self._sampling:
+            self._calls.stop_sampling()
+            self._contributions.stop()
         self._start_step()
 
     def _before_forward(self, module: nn.Module, arguments: Any) -> None:
-        if torch.is_grad_enabled():
+        if not self.audits.none and torch.is_grad_enabled():
             self.audits.begins()
         if not self._begun:
             self._begun = True
@@ -261,6 +266,7 @@ class Session:
         self._patches.restore()
         steps = self.steps.number
         self.steps.when_ended = []
+        atexit.unregister(self.steps.drain)
         self.steps.finish()
         content: Dict[str, Any] = {"reason": reason, "steps": steps}
         if exception is not None:
