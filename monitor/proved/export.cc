@@ -113,11 +113,8 @@ class MonitorExport {
           std::find_if(layout.parts.begin(), layout.parts.end(),
                        [&part](const ExportedPart& other) { return other.rank == part.rank; });
       if (own == layout.parts.end()) return false;
-      const lineage::RequiredRelation& a = problem_.required[part.required];
-      const lineage::RequiredRelation& b = problem_.required[own->required];
-      const bool alike =
-          a.lineage.map == b.lineage.map && problem_.parallel.tensors[a.parallel].shape ==
-                                                problem_.parallel.tensors[b.parallel].shape;
+      const bool alike = PlaceOf(problem_, part) == PlaceOf(problem_, *own) &&
+                         ElementsOfPart(problem_, part) == ElementsOfPart(problem_, *own);
       if (!alike) return false;
     }
     return true;
@@ -176,14 +173,9 @@ class MonitorExport {
   Sameness SamenessOf(const ExportedSet& set, bool clipped) const {
     std::map<std::vector<int64_t>, std::vector<TensorId>> by_part;
     for (const ExportedPart& part : set.parts) {
-      const lineage::RequiredRelation& required = problem_.required[part.required];
-      const sdfg::Shape& shape = problem_.parallel.tensors[part.after].shape;
-      std::vector<int64_t> key = shape;
-      for (const sdfg::IndexMap& map : required.lineage.map) {
-        key.push_back(map.constant);
-        for (const sdfg::IndexTerm& term : map.terms) {
-          key.insert(key.end(), {term.dim, term.scale, term.div, term.mod, term.offset});
-        }
+      std::vector<int64_t> key = {ElementsOfPart(problem_, part)};
+      for (const PlaceKey& place : PlaceOf(problem_, part)) {
+        key.insert(key.end(), place.begin(), place.end());
         key.push_back(-1);
       }
       by_part[key].push_back(part.after);
@@ -278,6 +270,7 @@ class MonitorExport {
   // hold the same part.
   std::optional<ContributionMonitor> ContributionsOf(const ExportedSet& set, bool clipped,
                                                      const TensorMonitor& tensor) {
+    if (!problem_.parallel.axes.empty()) return std::nullopt;
     std::optional<ContributionMonitor> common;
     for (const ExportedPart& part : set.parts) {
       TensorId gradient = part.after;

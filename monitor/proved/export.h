@@ -23,7 +23,8 @@ struct ExportedPart {
   int32_t rank = 0;
   sdfg::TensorId before = sdfg::kNone;  // of the plan's graph, at the start; kNone of gradients
   sdfg::TensorId after = sdfg::kNone;
-  int32_t required = -1;  // position in Problem::required of the relation of `after`
+  int32_t required = -1;             // position in Problem::required of the relation of `after`
+  std::vector<int64_t> coordinates;  // of the rank, on the axes of `after`
 };
 
 // A set of one tensor, in the words of a journal.
