@@ -114,6 +114,15 @@ PROVED = {"language_model": (language_model, {"dp": 1}), "replicated": (replicat
           "sharded_tensor_parallel": (sharded_tensor_parallel, {"dp": 2, "tp": 2})}
 
 
+#: Variants that are other programs than what was proved, and why.
+OTHER_PROGRAMS = {}
+
+
+def runs_what_is_proved(settings):
+    """Whether what was proved of a program is to hold of this run, which may be faulty."""
+    return settings.program in PROVED and (settings.program, settings.variant) not in OTHER_PROGRAMS
+
+
 def monitors_of(program, directory, binary):
     """The file of monitors of a program, exported into `directory` unless it is there; None of a program that is not proved."""
     if program not in PROVED:
