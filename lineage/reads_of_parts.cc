@@ -169,8 +169,9 @@ class Rewriting {
     bool any = false;
     for (Operator& op : operators) any |= Rewrite(&op);
     if (!any) return false;
-    // What is made for a reader goes before it.
+    // What is made for a reader goes before it, and those behind it get other numbers.
     graph_.operators.clear();
+    for (Tensor& tensor : graph_.tensors) tensor.producer = kNone;
     size_t next = 0;
     for (size_t o = 0; o < operators.size(); ++o) {
       for (; next < made_.size() && made_[next].before == o; ++next) {

@@ -54,6 +54,8 @@ class ReadsOfParts : public testing::Test {
     small_.Check();
     std::optional<Problem> rewritten = WithReadsOfParts(small_.problem);
     if (!rewritten.has_value()) return rewritten;
+    EXPECT_TRUE(AreMadeByTheirProducers(rewritten->parallel));
+    EXPECT_TRUE(AreMadeByTheirProducers(rewritten->logical));
     EXPECT_TRUE(rewritten->parallel.Check().ok());
     EXPECT_EQ(rewritten->lineage.size(), rewritten->parallel.tensors.size());
     std::map<TensorId, sdfg::DenseTensor> inputs;
@@ -71,6 +73,19 @@ class ReadsOfParts : public testing::Test {
     if (!before.ok() || !after.ok()) return std::nullopt;
     for (const TensorId t : wanted_) EXPECT_EQ((*before)[t].data, (*after)[t].data);
     return rewritten;
+  }
+  // Each result says which operator makes it, as Check would have it.
+  static bool AreMadeByTheirProducers(const sdfg::Graph& graph) {
+    std::vector<sdfg::OperatorId> producers(graph.tensors.size(), kNone);
+    for (size_t o = 0; o < graph.operators.size(); ++o) {
+      for (const TensorId t : graph.operators[o].outputs) {
+        if (t != kNone) producers[t] = static_cast<sdfg::OperatorId>(o);
+      }
+    }
+    for (size_t t = 0; t < producers.size(); ++t) {
+      if (graph.tensors[t].producer != producers[t]) return false;
+    }
+    return true;
   }
   static const sdfg::Operator& ProducerOf(const Problem& problem, TensorId tensor) {
     return problem.parallel.operators[problem.parallel.tensors[tensor].producer];
