@@ -10,6 +10,7 @@
 
 #include "monitor/journal/journal.h"
 #include "sdfg/types.h"
+#include "monitor/proved/program.h"
 
 namespace planproof::monitor {
 
@@ -103,6 +104,8 @@ struct ProvedMonitors {
   std::vector<std::string> assumptions;  // of the verdict, for people
   // Parameters without a monitor, and why.
   std::vector<std::pair<std::string, std::string>> without;
+  // What ranks execute, as far as it is relevant, by rank; empty: not known.
+  std::vector<RankProgram> programs;
 };
 
 }  // namespace planproof::monitor

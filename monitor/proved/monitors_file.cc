@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "monitor/proved/monitors_json.h"
+#include "monitor/proved/program_file.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::monitor {
@@ -237,7 +238,7 @@ absl::StatusOr<CollectiveMonitor> ReadCollective(const MonitorValue& value, size
 
 absl::StatusOr<ProvedMonitors> ReadRoot(const MonitorValue& root) {
   PLAN_RETURN_IF_ERROR(root.Allow({"planproof_monitors", "anchored", "axes", "clip", "collectives",
-                                   "assumptions", "without", "tensors"}));
+                                   "assumptions", "without", "tensors", "program"}));
   PLAN_ASSIGN_OR_RETURN(const MonitorValue version, root.At("planproof_monitors"));
   PLAN_ASSIGN_OR_RETURN(const int64_t number, version.Whole(0, kMostMonitorNumber));
   if (number != kMonitorsVersion) {
@@ -281,6 +282,10 @@ absl::StatusOr<ProvedMonitors> ReadRoot(const MonitorValue& root) {
   PLAN_ASSIGN_OR_RETURN(const std::vector<MonitorValue> list, tensors.List());
   for (const MonitorValue& value : list) {
     PLAN_ASSIGN_OR_RETURN(monitors.tensors.emplace_back(), ReadTensor(value, axes));
+  }
+  if (root.Has("program")) {
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue program, root.At("program"));
+    PLAN_ASSIGN_OR_RETURN(monitors.programs, ReadPrograms(program));
   }
   return monitors;
 }
@@ -332,6 +337,9 @@ std::string MonitorsToText(const ProvedMonitors& monitors) {
   append_list("assumptions", assumptions);
   append_list("without", without);
   append_list("tensors", tensors);
+  if (!monitors.programs.empty()) {
+    absl::StrAppend(&text, ",\n\"program\": ", ProgramsToText(monitors.programs));
+  }
   return absl::StrCat(text, "}\n");
 }
 

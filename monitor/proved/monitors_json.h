@@ -59,6 +59,7 @@ class MonitorValue {
     }
     return absl::OkStatus();
   }
+  const MonitorJson& json() const { return json_; }
   bool Has(const char* key) const { return json_.contains(key); }
   absl::StatusOr<MonitorValue> At(const char* key) const {
     const auto found = json_.find(key);
