@@ -136,14 +136,14 @@ def _left(training):
     return [(name, value) for name, value in found if local(value).dim() or local(value).numel() == 1]
 
 
-def train(run, rank, port, directory, on_alarm=None, monitors=None):
+def train(run, rank, port, directory, on_alarm=None, monitors=None, audit=None):
     """Builds the program and runs its steps in this process. Gives the outputs of steps, and a digest of what is left."""
     mesh = _start(run, rank, port)
     training = _built(run, mesh)
     watching = None
     if directory is not None:
         from planproof.torch import monitor
-        watching = monitor(training.model, training.optimizer, directory, every=run.every, on_alarm=on_alarm, monitors=monitors,
+        watching = monitor(training.model, training.optimizer, directory, every=run.every, on_alarm=on_alarm, monitors=monitors, audit=audit,
                            rename=training.rename, placement=training.placement)
     losses = [_losses(training.step()) for _ in range(run.steps)]
     if watching is not None:
@@ -188,8 +188,8 @@ def prepare(program):
 
 
 def execute(run, scratch, monitored=True, **options):
-    """Runs all ranks; the journal is `scratch`/journal, printed lines are in `scratch`/rankN.log. `options`: `on_alarm` and
-    `monitors` of the monitor."""
+    """Runs all ranks; the journal is `scratch`/journal, printed lines are in `scratch`/rankN.log. `options`: `on_alarm`,
+    `monitors` and `audit` of the monitor."""
     prepare(run.program)
     os.makedirs(scratch)
     directory = os.path.join(scratch, "journal") if monitored else None
