@@ -3,14 +3,12 @@
 #ifndef PLANPROOF_STAGES_ACCOUNT_H_
 #define PLANPROOF_STAGES_ACCOUNT_H_
 
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "lineage/lineage.h"
 #include "stages/claim.h"
-#include "stages/claim_table.h"
-#include "stages/proof_search.h"
 
 namespace planproof::stages {
 
@@ -34,11 +32,6 @@ struct Account {
   lineage::Problem problem;  // in the form in which it was decided: ranks may be a coordinate
   std::vector<Stage> stages;
 };
-
-// `shown`: search.ProvedClaims(); `proved`: the whole plan was.
-std::shared_ptr<const Account> AccountOf(const lineage::Problem& problem, const ClaimTable& table,
-                                         const ProofSearch& search, const std::vector<bool>& shown,
-                                         bool proved);
 
 }  // namespace planproof::stages
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "stages/account.h"
+#include "stages/account_of_search.h"
 #include "stages/audit.h"
 #include "stages/claim_table.h"
 #include "stages/conclusion.h"

@@ -1,4 +1,4 @@
-#include "stages/account.h"
+#include "stages/account_of_search.h"
 
 #include <utility>
 
