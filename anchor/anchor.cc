@@ -19,10 +19,10 @@
 namespace planproof::anchor {
 namespace {
 
+using anchor::AnchorComparison;
 using frontend::RecordedProgram;
 using frontend::Recording;
 using sdfg::TensorId;
-using stages::AnchorComparison;
 using stages::AnchorOutcome;
 using stages::AnchorReport;
 using stages::RecordedDifference;

@@ -8,10 +8,10 @@
 #define PLANPROOF_ANCHOR_ANCHOR_H_
 
 #include "absl/status/statusor.h"
+#include "anchor/anchor_comparison.h"
 #include "anchor/graph_runs.h"
 #include "frontend/recording.h"
 #include "lineage/lineage.h"
-#include "stages/anchor_comparison.h"
 
 namespace planproof::anchor {
 
@@ -19,7 +19,7 @@ namespace planproof::anchor {
 // null where that failed: then relations alone are compared, if the recording has them.
 // InvalidArgument if files of values are damaged, or not those of their traces; whatever else keeps
 // a comparison from being made is an outcome.
-absl::StatusOr<stages::AnchorComparison> CompareRecording(const frontend::Recording& recording,
+absl::StatusOr<anchor::AnchorComparison> CompareRecording(const frontend::Recording& recording,
                                                           const lineage::Problem* problem,
                                                           const RunLimits& limits = {});
 

@@ -49,7 +49,7 @@ void Refuse(Violation reason, Result* result) {
 
 }  // namespace
 
-void ApplyAnchor(stages::AnchorComparison comparison, bool require, Result* result) {
+void ApplyAnchor(anchor::AnchorComparison comparison, bool require, Result* result) {
   result->anchor = std::move(comparison.report);
   const stages::AnchorReport& anchor = result->anchor;
   switch (anchor.outcome) {

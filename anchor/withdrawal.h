@@ -2,7 +2,7 @@
 #ifndef PLANPROOF_ANCHOR_WITHDRAWAL_H_
 #define PLANPROOF_ANCHOR_WITHDRAWAL_H_
 
-#include "stages/anchor_comparison.h"
+#include "anchor/anchor_comparison.h"
 #include "stages/result.h"
 
 namespace planproof::anchor {
@@ -15,7 +15,7 @@ namespace planproof::anchor {
 //   results differ        PROVED becomes UNKNOWN
 //   not anchored          is listed among the assumptions; with `require` PROVED and REFUTED become
 //                         UNKNOWN
-void ApplyAnchor(stages::AnchorComparison comparison, bool require, stages::Result* result);
+void ApplyAnchor(anchor::AnchorComparison comparison, bool require, stages::Result* result);
 
 }  // namespace planproof::anchor
 

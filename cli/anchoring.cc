@@ -8,7 +8,7 @@
 
 namespace planproof::cli {
 
-absl::StatusOr<stages::AnchorComparison> CompareRecording(const frontend::Recording& recording,
+absl::StatusOr<anchor::AnchorComparison> CompareRecording(const frontend::Recording& recording,
                                                           const lineage::Problem* problem) {
   return anchor::CompareRecording(recording, problem);
 }
@@ -18,7 +18,7 @@ std::shared_ptr<const lineage::SampledInputs> RecordedSample(const frontend::Rec
   return anchor::RecordedSample(recording, problem);
 }
 
-void ApplyAnchor(stages::AnchorComparison comparison, bool require, stages::Result* result) {
+void ApplyAnchor(anchor::AnchorComparison comparison, bool require, stages::Result* result) {
   anchor::ApplyAnchor(std::move(comparison), require, result);
 }
 

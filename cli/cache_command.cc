@@ -9,7 +9,7 @@
 #include "cli/exit_codes.h"
 #include "report/text_layout.h"
 #include "stages/workers/proof_files.h"
-#include "stages/workers/run_journal.h"
+#include "strategy/run_journal.h"
 
 namespace planproof::cli {
 namespace {
@@ -71,9 +71,9 @@ int RunJournal(const std::string& file) {
   std::fclose(exists);
   const std::unique_ptr<verdict_cache::Store> store = stages::JournalIn(file);
   if (!store->Open()) return FailWith(*store);
-  if (!stages::IsJournal(store.get()))
+  if (!strategy::IsJournal(store.get()))
     return Fail(file + ": is no journal but a cache of proofs; see planproof cache info");
-  const stages::RunSummary run = stages::Summarize(store.get());
+  const strategy::RunSummary run = strategy::Summarize(store.get());
   std::printf("journal of %s\n", report::OneLine(run.files, 400).c_str());
   std::printf("  decided    %s of %s classes, %s of %s stages: %s classes proved\n",
               report::Grouped(run.classes_decided).c_str(), report::Grouped(run.classes).c_str(),

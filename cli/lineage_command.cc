@@ -18,7 +18,7 @@
 #include "frontend/registry.h"
 #include "inference/relation_inference.h"
 #include "report/text_report.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::cli {
 namespace {
@@ -67,7 +67,7 @@ int RunLineage(const LineageArguments& arguments) {
   options.inference = &inference;
   options.keep_relations = true;
   options.fold_ranks = false;  // relations of the plan's own tensors
-  const stages::Result result = stages::Verify(*problem, options);
+  const stages::Result result = strategy::Verify(*problem, options);
   std::string report = report::TextReport(result, {});
   report.resize(report.find('\n') + 1);
   std::fputs(report.c_str(), stdout);

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "frontend/load_problem.h"
 #include "stages/workers/proof_files.h"
-#include "stages/workers/run_journal.h"
+#include "strategy/run_journal.h"
 
 namespace planproof::cli {
 absl::StatusOr<ProofStores> ProofStores::Open(const StoreArguments& arguments,
@@ -34,14 +34,14 @@ absl::StatusOr<ProofStores> ProofStores::Open(const StoreArguments& arguments,
   if (!stores.journal_->Open())
     return frontend::UsageError(absl::StatusCode::kFailedPrecondition,
                                 stores.journal_->warnings().back());
-  if (exists && !stages::IsJournal(stores.journal_.get()))
+  if (exists && !strategy::IsJournal(stores.journal_.get()))
     return frontend::UsageError(
         absl::StatusCode::kFailedPrecondition,
         absl::StrCat(arguments.journal,
                      ": is no journal but a cache of proofs, and is left as it "
                      "is; name another file"));
   if (exists && !arguments.resume) stores.journal_->Clear();
-  stages::NoteFiles(stores.journal_.get(), absl::StrJoin(files, " "));
+  strategy::NoteFiles(stores.journal_.get(), absl::StrJoin(files, " "));
   return stores;
 }
 
@@ -53,7 +53,7 @@ void ProofStores::SetOptions(stages::VerifyOptions* options) const {
 }
 
 void ProofStores::Close(bool ended, stages::Result* result) {
-  if (journal_ && ended) stages::NoteVerdict(journal_.get(), *result);
+  if (journal_ && ended) strategy::NoteVerdict(journal_.get(), *result);
   for (verdict_cache::Store* store : {journal_.get(), cache_.get()}) {
     if (store == nullptr) continue;
     store->Close();

@@ -64,9 +64,9 @@ absl::Status WriteMonitorsOf(const std::string&, const lineage::Problem&,
 
 void Confirm(const ConfirmationArguments&, const lineage::Problem&, double, stages::Result*) {}
 
-absl::StatusOr<stages::AnchorComparison> CompareRecording(const frontend::Recording&,
+absl::StatusOr<anchor::AnchorComparison> CompareRecording(const frontend::Recording&,
                                                           const lineage::Problem*) {
-  return stages::AnchorComparison{};
+  return anchor::AnchorComparison{};
 }
 
 std::shared_ptr<const lineage::SampledInputs> RecordedSample(const frontend::Recording&,
@@ -74,7 +74,7 @@ std::shared_ptr<const lineage::SampledInputs> RecordedSample(const frontend::Rec
   return nullptr;
 }
 
-void ApplyAnchor(stages::AnchorComparison, bool, stages::Result*) {}
+void ApplyAnchor(anchor::AnchorComparison, bool, stages::Result*) {}
 
 absl::Status WriteStageScript(const std::string&, const lineage::Problem&, const stages::Result&) {
   return absl::UnimplementedError(NotHere("a stage's script"));

@@ -4,7 +4,7 @@
 #include "cli/exit_codes.h"
 #include "frontend/load_problem.h"
 #include "report/text_layout.h"
-#include "stages/reader_error.h"
+#include "strategy/reader_error.h"
 
 namespace planproof::cli {
 
@@ -13,7 +13,7 @@ int ReportError(const absl::Status& error) {
                report::OneLine(std::string(error.message()), 1000).c_str());
   if (frontend::IsUsageError(error)) return kUsageError;
   if (frontend::IsInternalError(error)) return kInternalError;
-  return stages::VerdictExitCode(stages::ResultOfReaderError(error).verdict);
+  return stages::VerdictExitCode(strategy::ResultOfReaderError(error).verdict);
 }
 
 }  // namespace planproof::cli

@@ -31,16 +31,16 @@
 #include "cli/witness_output.h"
 #include "cluster/mpi_port.h"
 #include "cluster/shared_executor.h"
+#include "diagnosis/describe.h"
 #include "frontend/assumption_file.h"
 #include "frontend/load_problem.h"
 #include "frontend/registry.h"
 #include "inference/certificate.h"
 #include "inference/relation_inference.h"
 #include "report/text_report.h"
-#include "stages/describe.h"
-#include "stages/reader_error.h"
-#include "stages/verify.h"
 #include "stages/workers/process_pool.h"
+#include "strategy/reader_error.h"
+#include "strategy/verify.h"
 
 namespace planproof::cli {
 namespace {
@@ -243,9 +243,9 @@ int RunVerify(const VerifyArguments& arguments) {
   if (leads) load.recording = &recording;
   absl::StatusOr<lineage::Problem> problem = frontend::LoadProblem(arguments.files, load);
   const double read_s = SecondsSince(start);
-  stages::AnchorComparison anchored;
+  anchor::AnchorComparison anchored;
   if (recording) {
-    absl::StatusOr<stages::AnchorComparison> compared =
+    absl::StatusOr<anchor::AnchorComparison> compared =
         CompareRecording(*recording, problem.ok() ? &*problem : nullptr);
     if (compared.ok()) {
       anchored = *std::move(compared);
@@ -275,7 +275,7 @@ int RunVerify(const VerifyArguments& arguments) {
     }
     if (leads) {
       SetLastWords(LastWordsFor(arguments, "the plan was verified",
-                                stages::DescribeAssumptions(*problem, options.assume)));
+                                diagnosis::DescribeAssumptions(*problem, options.assume)));
     }
     ProgressBar bar;
     options.use_classes = !arguments.no_classes;
@@ -305,7 +305,7 @@ int RunVerify(const VerifyArguments& arguments) {
     options.executor = executor.get();
     options.stop = stop;
     if (leads) stores->SetOptions(&options);
-    result = stages::Verify(*problem, options);
+    result = strategy::Verify(*problem, options);
     if (result.worker_only) return kSuccess;  // whoever leads reports
     if (leads) ForgetLastWords();
     if (leads) stores->Close(!stop->requested, &result);
@@ -322,10 +322,10 @@ int RunVerify(const VerifyArguments& arguments) {
              frontend::IsInternalError(problem.status())) {
     return ReportError(problem.status());
   } else {
-    result = stages::ResultOfReaderError(problem.status());
+    result = strategy::ResultOfReaderError(problem.status());
   }
   if (!leads) return kSuccess;  // it found what the one that leads finds
-  ApplyAnchor(std::move(anchored), arguments.require_anchor, &result);
+  cli::ApplyAnchor(std::move(anchored), arguments.require_anchor, &result);
   result.time_s.read = read_s;
   result.time_s.anchor = recording ? anchor_s : 0;
   result.time_s.total = SecondsSince(start);

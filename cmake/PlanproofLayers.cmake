@@ -42,7 +42,7 @@ set(PLANPROOF_COMMON_HEADERS
 
 # With PLANPROOF_QUICK_COMPILATION alone: all but the layers that evaluate, hash and add up terms, which would be a fifth
 # slower. GCC takes a quarter less time to compile these so.
-set(PLANPROOF_QUICKLY_COMPILED lineage shape_reduction verdict_cache stages frontend inference)
+set(PLANPROOF_QUICKLY_COMPILED lineage shape_reduction verdict_cache stages frontend inference diagnosis smt strategy)
 # What no proof waits for: another quarter.
 set(PLANPROOF_MORE_QUICKLY_COMPILED generator mutation cluster witness dumps report cli)
 

@@ -12,11 +12,11 @@
 #include "inference/constant_tensors.h"
 #include "inference/definition_key.h"
 #include "inference/frontier.h"
+#include "inference/integer_patterns.h"
 #include "inference/summands.h"
 #include "inference/tensor_match.h"
 #include "lineage/multiple.h"
 #include "stages/cone.h"
-#include "stages/integer_patterns.h"
 #include "stages/workers/process_pool.h"
 
 namespace planproof::inference {
@@ -60,7 +60,7 @@ class Inference {
         keys_(problem_, frontier_, &operands_),
         candidates_(problem_.logical, buckets, opening, ConstantTensors(problem_), &operands_),
         matcher_(problem_, budget, &frontier_, &candidates_),
-        patterns_(stages::IntegerPatterns(problem.parallel)),
+        patterns_(inference::IntegerPatterns(problem.parallel)),
         cone_(stages::ConeOfRequired(problem)),
         only_added_up_(OnlyAddedUp(problem.parallel, cone_)),
         looked_for_(problem.parallel.tensors.size(), false) {}

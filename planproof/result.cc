@@ -1,8 +1,8 @@
 #include "planproof/result.h"
 
 #include "report/phrases.h"
-#include "stages/assumed_relations.h"
-#include "stages/verify.h"
+#include "strategy/assumed_relations.h"
+#include "strategy/verify.h"
 
 namespace planproof {
 namespace {
@@ -89,7 +89,7 @@ const std::vector<std::string>& Result::Assumptions() const { return wrapped_->a
 std::vector<std::string> Result::Assumed() const {
   std::vector<std::string> lines;
   for (const stages::AssumedRelation& assumed : wrapped_->assumed)
-    lines.push_back(stages::InWords(assumed));
+    lines.push_back(strategy::InWords(assumed));
   return lines;
 }
 

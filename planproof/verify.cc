@@ -13,9 +13,9 @@
 #include "inference/relation_inference.h"
 #include "lineage/assumptions.h"
 #include "lineage/lineage.h"
-#include "stages/reader_error.h"
-#include "stages/verify.h"
 #include "stages/workers/proof_files.h"
+#include "strategy/reader_error.h"
+#include "strategy/verify.h"
 #include "verdict_cache/store.h"
 
 namespace planproof {
@@ -34,13 +34,13 @@ stages::Engine Internal(Engine engine) {
 }
 
 // The recorded numbers of a problem; an error where they are not those of its traces.
-absl::StatusOr<stages::AnchorComparison> Anchored(const Problem& problem) {
+absl::StatusOr<anchor::AnchorComparison> Anchored(const Problem& problem) {
 #ifndef PLANPROOF_PROVER_ONLY  // which reads no traces
   if (problem.recording() != nullptr)
     return anchor::CompareRecording(*problem.recording(), &problem.wrapped());
 #endif
   static_cast<void>(problem);
-  return stages::AnchorComparison{};
+  return anchor::AnchorComparison{};
 }
 
 // With the inputs that were recorded, if there are any.
@@ -49,13 +49,13 @@ stages::Result VerifyWithSample(const Problem& problem, const stages::VerifyOpti
   if (problem.recording() != nullptr) {
     lineage::Problem with_sample = problem.wrapped();
     with_sample.sample = anchor::RecordedSample(*problem.recording(), with_sample);
-    return stages::Verify(with_sample, options);
+    return strategy::Verify(with_sample, options);
   }
 #endif
-  return stages::Verify(problem.wrapped(), options);
+  return strategy::Verify(problem.wrapped(), options);
 }
 
-stages::Result WithAnchor(stages::Result result, stages::AnchorComparison comparison,
+stages::Result WithAnchor(stages::Result result, anchor::AnchorComparison comparison,
                           bool require) {
 #ifdef PLANPROOF_PROVER_ONLY
   static_cast<void>(comparison);
@@ -69,10 +69,10 @@ stages::Result WithAnchor(stages::Result result, stages::AnchorComparison compar
 }  // namespace
 
 Result Verify(const Problem& problem, const VerifyOptions& options) {
-  absl::StatusOr<stages::AnchorComparison> anchored = Anchored(problem);
+  absl::StatusOr<anchor::AnchorComparison> anchored = Anchored(problem);
   if (!anchored.ok()) {
     return Result(
-        std::make_shared<const stages::Result>(stages::ResultOfReaderError(anchored.status())));
+        std::make_shared<const stages::Result>(strategy::ResultOfReaderError(anchored.status())));
   }
   if (anchored->DecidesAlone()) {
     stages::Result result;
@@ -116,7 +116,7 @@ absl::StatusOr<Result> VerifyFiles(const std::vector<std::string>& files, const 
     return problem.status();
   }
   return Result(
-      std::make_shared<const stages::Result>(stages::ResultOfReaderError(problem.status())));
+      std::make_shared<const stages::Result>(strategy::ResultOfReaderError(problem.status())));
 }
 
 }  // namespace planproof

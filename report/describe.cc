@@ -1,5 +1,5 @@
 // Takes out of a result, and of the account that comes with it, what there is to report.
-#include "stages/describe.h"
+#include "diagnosis/describe.h"
 
 #include <algorithm>
 #include <map>
@@ -31,7 +31,7 @@ std::vector<std::string> AxisNames(const sdfg::Graph& graph, const sdfg::Tensor&
   return names;
 }
 
-Relation RelationOf(const lineage::Problem& problem, const stages::LineageDescriber& describer,
+Relation RelationOf(const lineage::Problem& problem, const diagnosis::LineageDescriber& describer,
                     TensorId parallel, const lineage::Lineage& lineage) {
   const lineage::Multiple multiple = lineage::AsMultiple(problem.logical, lineage.logical);
   const sdfg::Tensor& tensor = problem.parallel.tensors[parallel];
@@ -89,7 +89,7 @@ class GraphCopy {
     const sdfg::Tensor& tensor = graph_.tensors[id];
     GraphTensor to{tensor.name, tensor.shape, AxisNames(graph_, tensor), ""};
     if (ranks_ != nullptr && problem_.lineage[id].kind != lineage::LineageKind::kNone)
-      to.relation = stages::DescribeLineage(problem_, id, problem_.lineage[id]);
+      to.relation = diagnosis::DescribeLineage(problem_, id, problem_.lineage[id]);
     copy_.tensors.push_back(std::move(to));
     return at->second;
   }
@@ -189,7 +189,7 @@ class Describer {
 
   const Account& account_;
   const lineage::Problem& problem_;
-  const stages::LineageDescriber describer_;
+  const diagnosis::LineageDescriber describer_;
   Report* report_;
   RanksOfPlan ranks_;
   StageOperators operators_;

@@ -12,7 +12,7 @@
 #include "report/json_members.h"
 #include "report/json_report.h"
 #include "report/text_layout.h"
-#include "stages/assumed_relations.h"
+#include "strategy/assumed_relations.h"
 
 namespace planproof::report {
 namespace {
@@ -160,7 +160,7 @@ class Reader {
     std::string name;
     if (!Read(json, &name)) return false;
     for (const stages::AssumedRelation::Need known : kNeeds) {
-      if (name != stages::NeedName(known)) continue;
+      if (name != strategy::NeedName(known)) continue;
       *value = known;
       return true;
     }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "report/json_members.h"
-#include "stages/assumed_relations.h"
+#include "strategy/assumed_relations.h"
 
 namespace planproof::report {
 namespace {
@@ -50,7 +50,7 @@ class Writer {
   static Json Of(State value) { return StateName(value); }
   static Json Of(stages::Verdict value) { return stages::VerdictName(value); }
   static Json Of(stages::AnchorOutcome value) { return stages::AnchorOutcomeName(value); }
-  static Json Of(stages::AssumedRelation::Need value) { return stages::NeedName(value); }
+  static Json Of(stages::AssumedRelation::Need value) { return strategy::NeedName(value); }
   static Json Of(const RankSet& value) { return value; }
   static Json Of(const std::vector<std::pair<std::string, int64_t>>& value) {
     Json counts = Json::object();

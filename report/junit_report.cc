@@ -8,7 +8,7 @@
 #include "report/phrases.h"
 #include "report/text_layout.h"
 #include "report/text_report.h"
-#include "stages/assumed_relations.h"
+#include "strategy/assumed_relations.h"
 
 namespace planproof::report {
 namespace {
@@ -117,7 +117,7 @@ std::string JunitReport(const Report& report) {
     absl::StrAppend(&xml, "      <property", Attribute("name", key), Attribute("value", value),
                     "/>\n");
   };
-  property("verdict", stages::VerdictInWords(report.result));
+  property("verdict", strategy::VerdictInWords(report.result));
   property("engine", report.result.engine);
   property("version", report.version);
   for (const std::string& premise : report.result.premises) property("premise", premise);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "report/text_layout.h"
-#include "stages/assumed_relations.h"
+#include "strategy/assumed_relations.h"
 
 namespace planproof::report {
 
@@ -21,7 +21,7 @@ std::vector<const Violation*> WorstFirst(const Result& result) {
 std::vector<std::string> AssumedInWords(const Result& result) {
   std::vector<std::string> lines;
   for (const stages::AssumedRelation& assumed : result.assumed)
-    lines.push_back(stages::InWords(assumed));
+    lines.push_back(strategy::InWords(assumed));
   return lines;
 }
 

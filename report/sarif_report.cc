@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "report/phrases.h"
-#include "stages/assumed_relations.h"
+#include "strategy/assumed_relations.h"
 
 namespace planproof::report {
 namespace {
@@ -185,7 +185,7 @@ std::string SarifReport(const Report& report) {
   const Json invocation = {
       {"executionSuccessful", true},
       {"exitCode", stages::VerdictExitCode(report.result.verdict)},
-      {"exitCodeDescription", stages::VerdictInWords(report.result)},
+      {"exitCodeDescription", strategy::VerdictInWords(report.result)},
       {"toolExecutionNotifications", std::move(notifications)},
   };
   const Json run = {

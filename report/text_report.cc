@@ -7,7 +7,7 @@
 
 #include "report/phrases.h"
 #include "report/text_layout.h"
-#include "stages/assumed_relations.h"
+#include "strategy/assumed_relations.h"
 
 namespace planproof::report {
 namespace {
@@ -162,7 +162,7 @@ void Page::Resources(const Result& result) {
 std::string TextReport(const Result& result, const TextOptions& options) {
   const std::vector<const Violation*> violations = WorstFirst(result);
   Page page(options);
-  page.VerdictLine(result.verdict, stages::VerdictInWords(result), AfterVerdict(result));
+  page.VerdictLine(result.verdict, strategy::VerdictInWords(result), AfterVerdict(result));
   if (result.verdict != Verdict::kProved && !violations.empty()) {
     const std::string end = WhereRelationsEnd(result);
     const bool first_line = !end.empty() && NamesWhereRelationsEnd(*violations.front());

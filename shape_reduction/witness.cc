@@ -41,7 +41,7 @@ constexpr uint64_t kPreferAttempts = 6;
 constexpr double kQuickAttempt = 0.2;  // seconds; finer choices cost a multiple
 constexpr int64_t kAlwaysFine = 8;
 // Of the inputs on which the model was run: after some that are easier to read, and among the four
-// that a quick search makes of a model with long rows (stages/counterexample_search.cc).
+// that a quick search makes of a model with long rows (strategy/counterexample_search.cc).
 constexpr int kRecordedAttempt = 3;
 constexpr int kFirstPrecision = 128;  // bits
 constexpr uint64_t kNumberAttempts = 4;

@@ -58,7 +58,7 @@ struct VerifyOptions {
   bool keep_account = false;
   // Look for relations to claim where a claim was not shown: of plans in which people claim them.
   bool advise_lineage = false;
-  // The order of microbatches that the plan claims to follow (stages/schedule/expected_schedule.h).
+  // The order of microbatches that the plan claims to follow (strategy/expected_schedule.h).
   PipelineSchedule expect_schedule = PipelineSchedule::kAny;
   std::string dump_smt_directory;  // empty: none
   // Where proofs of claims are remembered between runs, asked in this order (claim_memory.h). Only

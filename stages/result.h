@@ -140,7 +140,7 @@ struct Result {
     int64_t tensors = 0, classes = 0, inferred = 0, proved = 0;
     // Of a plan that is not proved: the first operator of the model whose operands the plan has and
     // whose result it has not, the plan's operator that comes nearest, and how that differs
-    // (stages/diagnosis/relations_end.h). Each may be empty.
+    // (diagnosis/relations_end.h). Each may be empty.
     struct {
       std::string logical_operator, nearest, difference;
       bool elsewhere = false;  // some ranks have its result

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "monitor/journal/journal.h"
-#include "sdfg/types.h"
 #include "monitor/proved/program.h"
+#include "sdfg/types.h"
 
 namespace planproof::monitor {
 

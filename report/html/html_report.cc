@@ -17,7 +17,7 @@
 #include "report/phrases.h"
 #include "report/ranks.h"
 #include "report/text_layout.h"
-#include "stages/assumed_relations.h"
+#include "strategy/assumed_relations.h"
 
 namespace planproof::report {
 namespace {
@@ -28,7 +28,7 @@ using stages::Result;
 constexpr size_t kMostOpen = 12;  // items of a list that is shown without being asked for
 
 std::string Head(const Report& report) {
-  const std::string verdict = stages::VerdictInWords(report.result);
+  const std::string verdict = strategy::VerdictInWords(report.result);
   return absl::StrCat(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
@@ -51,7 +51,7 @@ std::string Banner(const Report& report) {
       "<body class=\"v-", verdict,
       "\">\n<a class=\"skip\" href=\"#main\">Skip to the report</a>\n"
       "<header>\n<p class=\"brand\">planproof</p>\n<h1><span class=\"badge\">",
-      stages::VerdictInWords(result), "</span> <span class=\"says\">", MarkupText(after),
+      strategy::VerdictInWords(result), "</span> <span class=\"says\">", MarkupText(after),
       "</span></h1>\n<p class=\"files mono\">", MarkupText(absl::StrJoin(report.files, "  ")),
       "</p>\n<nav aria-label=\"Parts of the report\"><ul>");
   const auto link = [&html](const char* id, const char* name) {

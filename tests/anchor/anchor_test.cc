@@ -16,8 +16,8 @@
 namespace planproof::anchor {
 namespace {
 
+using anchor::AnchorComparison;
 using frontend::Recording;
-using stages::AnchorComparison;
 using stages::AnchorOutcome;
 using stages::AnchorReport;
 using stages::Verdict;

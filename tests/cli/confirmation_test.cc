@@ -10,7 +10,7 @@
 #include <string>
 
 #include "frontend/plan/read_plan.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/cli/command_line.h"
 
 namespace planproof::cli {
@@ -104,7 +104,7 @@ TEST(Confirmation, IsStoppedInItsLastMillisecond) {
   ASSERT_TRUE(problem.ok()) << problem.status();
   stages::VerifyOptions options;
   options.keep_witness = true;
-  stages::Result result = stages::Verify(*problem, options);
+  stages::Result result = strategy::Verify(*problem, options);
   ASSERT_NE(result.witness, nullptr);
   ConfirmationArguments arguments;
   arguments.device = "cpu";

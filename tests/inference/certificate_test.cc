@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "frontend/plan/read_plan.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::inference {
 namespace {
@@ -32,7 +32,7 @@ stages::Result Verify(const lineage::Problem& problem, const stages::LineageInfe
   options.explain = false;
   options.keep_relations = true;
   options.inference = &inference;
-  return stages::Verify(problem, options);
+  return strategy::Verify(problem, options);
 }
 
 std::vector<std::string> DailyPlans() {

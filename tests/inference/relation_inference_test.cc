@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "frontend/plan/read_plan.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::inference {
 namespace {
@@ -29,7 +29,7 @@ stages::Result VerifyWithout(lineage::Problem problem, const stages::LineageInfe
   stages::VerifyOptions options;
   options.jobs = 1;
   options.inference = inference;
-  return stages::Verify(problem, options);
+  return strategy::Verify(problem, options);
 }
 
 std::vector<std::string> Plans(const std::string& directory) {

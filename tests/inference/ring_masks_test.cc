@@ -9,7 +9,7 @@
 #include "frontend/plan/read_plan.h"
 #include "inference/relation_inference.h"
 #include "lineage/rounds/fold_rounds.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::inference {
 namespace {
@@ -91,7 +91,7 @@ struct MaskedRing {
     stages::VerifyOptions options;
     options.jobs = 1;
     options.inference = &relations;
-    return stages::Verify(Problem(), options).verdict;
+    return strategy::Verify(Problem(), options).verdict;
   }
 };
 

@@ -14,7 +14,7 @@
 #include "lineage/rounds/fold_rounds.h"
 #include "lineage/rounds/rounds.h"
 #include "sdfg/dense_evaluator.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::inference {
 namespace {
@@ -153,7 +153,7 @@ stages::Result Verified(const RoundRing& ring, bool explain = false) {
   options.jobs = 1;
   options.explain = explain;
   options.inference = &relations;
-  return stages::Verify(ProblemOf(ring), options);
+  return strategy::Verify(ProblemOf(ring), options);
 }
 
 std::string First(const stages::Result& result) {

@@ -15,7 +15,7 @@
 #include "generator/generate.h"
 #include "mutation/mutate.h"
 #include "shape_reduction/focused_search.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::generator {
 namespace {
@@ -169,7 +169,7 @@ TEST_P(FaultAtFullSize, IsRefuted) {
   if (right.parallel.operators.empty()) GTEST_SKIP() << "SKIPPED: the shared plans are not here";
   const auto wrong = WithFault(right, GetParam().fault, GetParam().contains, GetParam().seed);
   ASSERT_TRUE(wrong.has_value()) << "no such fault";
-  EXPECT_EQ(stages::Verify(*wrong, stages::VerifyOptions()).verdict, stages::Verdict::kRefuted);
+  EXPECT_EQ(strategy::Verify(*wrong, stages::VerifyOptions()).verdict, stages::Verdict::kRefuted);
 }
 
 // A rank sends its part of a causal mask transposed: only the last row of the part still sees

@@ -9,7 +9,7 @@
 #include "generator/generate.h"
 #include "inference/relation_inference.h"
 #include "mutation/mutate.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::generator {
 namespace {
@@ -29,7 +29,7 @@ stages::Verdict VerdictOf(const GeneratedPlans& plans) {
       sdfg::OperatorLibrary::BuiltIn());
   EXPECT_TRUE(problem.ok()) << problem.status();
   if (!problem.ok()) return stages::Verdict::kMalformed;
-  return stages::Verify(*problem, stages::VerifyOptions()).verdict;
+  return strategy::Verify(*problem, stages::VerifyOptions()).verdict;
 }
 
 TEST(GradientFaultsTest, TiedEmbeddingWhoseHoldersDoNotAddUpIsRefuted) {
@@ -114,7 +114,7 @@ TEST(GradientFaultsTest, AnAllReduceThatAddsNothingIsNamed) {
   const inference::RelationInference inference;
   stages::VerifyOptions options;
   options.inference = &inference;
-  const stages::Result result = stages::Verify(mutant, options);
+  const stages::Result result = strategy::Verify(mutant, options);
   EXPECT_EQ(result.verdict, stages::Verdict::kRefuted);
   ASSERT_FALSE(result.violations.empty());
   const std::string& cause = result.violations[0].cause;

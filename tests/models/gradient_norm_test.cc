@@ -8,7 +8,7 @@
 
 #include "frontend/plan/read_plan.h"
 #include "generator/generate.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::generator {
 namespace {
@@ -30,7 +30,7 @@ stages::Result ResultOf(const GeneratedPlans& plans) {
       sdfg::OperatorLibrary::BuiltIn());
   EXPECT_TRUE(problem.ok()) << problem.status();
   if (!problem.ok()) return stages::Result();
-  return stages::Verify(*problem, stages::VerifyOptions());
+  return strategy::Verify(*problem, stages::VerifyOptions());
 }
 
 plan::Operator* OperatorOf(const std::string& output, int stage, GeneratedPlans* plans) {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/read_plan.h"
 #include "generator/generate.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::generator {
 namespace {
@@ -58,7 +58,7 @@ TEST_P(InstanceCountTest, TheReportsCountIsThatOfTheConfiguration) {
         {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
         sdfg::OperatorLibrary::BuiltIn());
     ASSERT_TRUE(problem.ok()) << problem.status();
-    const stages::Result result = stages::Verify(*problem, stages::VerifyOptions());
+    const stages::Result result = strategy::Verify(*problem, stages::VerifyOptions());
     const std::string arguments =
         absl::StrCat("--model ", GetParam(), " --dp ", degrees.dp, " --tp ", degrees.tp, " --pp ",
                      degrees.pp, " --microbatches ", degrees.microbatches,

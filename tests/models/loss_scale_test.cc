@@ -6,7 +6,7 @@
 #include "frontend/plan/read_plan.h"
 #include "generator/generate.h"
 #include "sdfg/operator_library.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/models/numbers.h"
 
 namespace planproof::generator {
@@ -31,7 +31,7 @@ absl::StatusOr<lineage::Problem> ScaledProblem(const GeneratedPlans& plans) {
 stages::Verdict VerdictOfScaled(const GeneratedPlans& plans) {
   const auto problem = ScaledProblem(plans);
   EXPECT_TRUE(problem.ok()) << problem.status();
-  return problem.ok() ? stages::Verify(*problem, stages::VerifyOptions()).verdict
+  return problem.ok() ? strategy::Verify(*problem, stages::VerifyOptions()).verdict
                       : stages::Verdict::kMalformed;
 }
 
@@ -41,7 +41,7 @@ TEST_P(LossScaleTest, ScaleCancels) {
   for (int zero : {0, 3}) {
     const auto problem = ScaledProblem(Scaled(GetParam(), "65536", zero));
     ASSERT_TRUE(problem.ok()) << problem.status();
-    const stages::Result result = stages::Verify(*problem, stages::VerifyOptions());
+    const stages::Result result = strategy::Verify(*problem, stages::VerifyOptions());
     EXPECT_EQ(result.verdict, stages::Verdict::kProved);
     EXPECT_EQ(result.stages.proved, result.stages.total);  // every multiple is one
     const auto difference = DifferenceInNumbers(*problem, 1);

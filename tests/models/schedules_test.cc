@@ -8,7 +8,7 @@
 #include "generator/generate.h"
 #include "generator/schedule.h"
 #include "mutation/mutate.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::generator {
 namespace {
@@ -46,7 +46,7 @@ lineage::Problem Built(const GeneratedPlans& plans) {
 stages::Result Verified(const lineage::Problem& problem, PipelineSchedule expected) {
   stages::VerifyOptions options;
   options.expect_schedule = expected;
-  return stages::Verify(problem, options);
+  return strategy::Verify(problem, options);
 }
 
 class SchedulesTest : public testing::TestWithParam<Case> {};

@@ -13,7 +13,7 @@
 
 #include "inference/relation_inference.h"
 #include "mutation/mutate.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/models/numbers.h"
 #include "tests/models/strategy_cases.h"
 
@@ -50,7 +50,7 @@ stages::Result Verify(lineage::Problem problem, const Options& options) {
     inference::DiscardLineage(&problem);
     verify.inference = &inference;
   }
-  return stages::Verify(problem, verify);
+  return strategy::Verify(problem, verify);
 }
 
 // What the first line of the report says; of a plan that states its lineage, also the operators of

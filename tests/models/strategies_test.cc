@@ -10,7 +10,7 @@
 #include "generator/generate.h"
 #include "mutation/mutate.h"
 #include "sdfg/operator_library.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/models/numbers.h"
 #include "tests/models/strategy_cases.h"
 
@@ -34,7 +34,7 @@ TEST_P(StrategiesTest, IsProvedAndItsMutantsAreNot) {
   const auto problem = ProblemOf(GetParam());
   ASSERT_TRUE(problem.ok()) << problem.status();
   stages::VerifyOptions options;
-  const stages::Result result = stages::Verify(*problem, options);
+  const stages::Result result = strategy::Verify(*problem, options);
   EXPECT_EQ(result.verdict, stages::Verdict::kProved)
       << (result.violations.empty() ? "" : result.violations[0].message);
   EXPECT_EQ(result.stages.proved, result.stages.total);  // no lineage is wrong
@@ -47,7 +47,7 @@ TEST_P(StrategiesTest, IsProvedAndItsMutantsAreNot) {
     lineage::Problem mutant = *problem;
     const auto changed = mutation::Mutate(mutant, "random", seed);
     ASSERT_TRUE(changed.ok()) << changed.status();
-    if (stages::Verify(mutant, options).verdict != stages::Verdict::kProved) continue;
+    if (strategy::Verify(mutant, options).verdict != stages::Verdict::kProved) continue;
     const auto shown = DifferenceInNumbers(mutant, seed);
     ASSERT_TRUE(shown.ok()) << shown.status();
     EXPECT_EQ(*shown, "") << "proved, but numbers differ: " << changed->what;
@@ -71,7 +71,7 @@ TEST(StrategyTest, OneLongSequenceIsProved) {
   model.sequence = 512;
   const auto problem = Generated(model, Strategy());
   ASSERT_TRUE(problem.ok()) << problem.status();
-  const stages::Result result = stages::Verify(*problem, stages::VerifyOptions());
+  const stages::Result result = strategy::Verify(*problem, stages::VerifyOptions());
   EXPECT_EQ(result.stages.proved, result.stages.total);
 }
 
@@ -83,7 +83,7 @@ TEST(StrategyTest, ManyLayersOnOneStageAreProved) {
   strategy.data_parallel = strategy.tensor_parallel = 2;
   const auto problem = Generated(model, strategy);
   ASSERT_TRUE(problem.ok()) << problem.status();
-  const stages::Result result = stages::Verify(*problem, stages::VerifyOptions());
+  const stages::Result result = strategy::Verify(*problem, stages::VerifyOptions());
   EXPECT_EQ(result.stages.proved, result.stages.total);
 }
 
@@ -98,7 +98,7 @@ TEST(StrategyTest, ShardsThatBeginInsideHeadsAreProved) {
   ASSERT_TRUE(problem.ok()) << problem.status();
   stages::VerifyOptions options;
   options.explain = false;
-  const stages::Result result = stages::Verify(*problem, options);
+  const stages::Result result = strategy::Verify(*problem, options);
   EXPECT_EQ(result.stages.proved, result.stages.total);
 }
 
@@ -115,13 +115,13 @@ TEST(StrategyTest, MutantsWhoseShardsBeginInsideHeadsAreNotProved) {
   ASSERT_TRUE(problem.ok()) << problem.status();
   stages::VerifyOptions options;
   options.explain = false;
-  EXPECT_EQ(stages::Verify(*problem, options).verdict, stages::Verdict::kProved);
+  EXPECT_EQ(strategy::Verify(*problem, options).verdict, stages::Verdict::kProved);
   int wrong = 0;
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     lineage::Problem mutant = *problem;
     const auto changed = mutation::Mutate(mutant, "random", seed);
     ASSERT_TRUE(changed.ok()) << changed.status();
-    if (stages::Verify(mutant, options).verdict != stages::Verdict::kProved) {
+    if (strategy::Verify(mutant, options).verdict != stages::Verdict::kProved) {
       ++wrong;
       continue;
     }

@@ -11,7 +11,7 @@
 #include "frontend/plan/read_plan.h"
 #include "generator/generate.h"
 #include "sdfg/operator_library.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::generator {
 namespace {
@@ -37,7 +37,7 @@ TEST_P(ZigzagRingTest, HiddenBlocksAreLeftOut) {
       blocks += op.name == "online_weights" ? 1 : 0;
     // Block b of 2 `ranks` sees b + 1 blocks of keys: as many on each rank.
     EXPECT_EQ(blocks, model->layers * (2 * ranks + 1));
-    const stages::Result result = stages::Verify(*problem, {});
+    const stages::Result result = strategy::Verify(*problem, {});
     EXPECT_EQ(result.verdict, stages::Verdict::kProved);
     EXPECT_EQ(result.operators.covered, result.operators.parallel);
     EXPECT_EQ(result.stages.proved, result.stages.total);
@@ -63,7 +63,7 @@ TEST(ZigzagTest, OneProgramOfAnyNumberOfRanksGathersKeys) {
         {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
         sdfg::OperatorLibrary::BuiltIn());
     ASSERT_TRUE(problem.ok()) << problem.status();
-    const stages::Result result = stages::Verify(*problem, {});
+    const stages::Result result = strategy::Verify(*problem, {});
     EXPECT_EQ(result.verdict, stages::Verdict::kProved);
     EXPECT_EQ(result.stages.proved, result.stages.total);
   }
@@ -89,7 +89,7 @@ TEST(ZigzagTest, MergesOfTheBatchAndASequenceInZigzagOrderAreProved) {
           {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
           sdfg::OperatorLibrary::BuiltIn());
       ASSERT_TRUE(problem.ok()) << problem.status();
-      const stages::Result result = stages::Verify(*problem, {});
+      const stages::Result result = strategy::Verify(*problem, {});
       EXPECT_EQ(result.verdict, stages::Verdict::kProved) << ranks << ring;
       EXPECT_EQ(result.stages.proved, result.stages.total) << ranks << ring;
     }
@@ -117,7 +117,7 @@ stages::Verdict VerdictOf(const std::string& x, const std::string& w, const std:
   const auto problem =
       plan::BuildProblemFromFiles({{"plan.json", *file}}, sdfg::OperatorLibrary::BuiltIn());
   if (!problem.ok()) return stages::Verdict::kMalformed;
-  return stages::Verify(*problem, {}).verdict;
+  return strategy::Verify(*problem, {}).verdict;
 }
 
 TEST(ZigzagTest, OrdersAreTakenForEachOtherNowhere) {

@@ -22,7 +22,7 @@ absl::StatusOr<stages::Result> DeviationTrials::Verify(const std::vector<std::st
       plan::ReadPlan(files, sdfg::OperatorLibrary::BuiltIn());
   stages::Result result;
   if (problem.ok()) {
-    result = stages::Verify(*problem, {});
+    result = strategy::Verify(*problem, {});
   } else if (absl::IsInvalidArgument(problem.status())) {
     result.verdict = stages::Verdict::kMalformed;
     stages::Violation violation;

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "mutation/deviation.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::random_tests {
 

@@ -442,7 +442,7 @@ FoldTrial TryExplicitPlan(const ExplicitPlan& plan) {
   }
   stages::VerifyOptions options;
   options.jobs = 1;
-  stages::Result result = stages::Verify(plan.problem, options);
+  stages::Result result = strategy::Verify(plan.problem, options);
   trial.with = result.verdict;
   for (const std::string& warning : result.warnings) absl::StrAppend(&trial.difference, warning);
   if (!result.violations.empty()) {
@@ -450,7 +450,7 @@ FoldTrial TryExplicitPlan(const ExplicitPlan& plan) {
                                 result.violations[0].cause);
   }
   options.fold_ranks = false;
-  trial.without = stages::Verify(plan.problem, options).verdict;
+  trial.without = strategy::Verify(plan.problem, options).verdict;
   return trial;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "lineage/lineage.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::random_tests {
 

@@ -86,7 +86,7 @@ void MutantTrials::Decide(lineage::Problem* problem, MutantTrial* trial) const {
   stages::VerifyOptions options;
   options.jobs = 1;
   options.stage_timeout_s = options_.timeout_s;
-  const stages::Result result = stages::Verify(*problem, options);
+  const stages::Result result = strategy::Verify(*problem, options);
   trial->verdict = result.verdict;
   if (!result.violations.empty()) trial->reason = result.violations[0].message;
   trial->verify_seconds = Since(start);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/random/dense_judge.h"
 #include "tests/random/plan_pairs.h"
 

@@ -180,7 +180,7 @@ PerturbationTrial Perturbations::Try(const Place& place) {
       trial.difference = std::string(status.message());
       return trial;
     }
-    result = stages::Verify(problem, options);
+    result = strategy::Verify(problem, options);
     if (result.verdict != stages::Verdict::kMalformed || !fresh_symbol) break;
   }
   trial.verdict = result.verdict;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lineage/lineage.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/random/dense_judge.h"
 #include "tests/random/plan_pairs.h"
 

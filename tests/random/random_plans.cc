@@ -55,7 +55,7 @@ PlanTrial TryRandomPlan(const RandomPlan& plan, int samples) {
   options.jobs = 1;
   options.stage_timeout_s = 20;
   const auto start = std::chrono::steady_clock::now();
-  const stages::Result result = stages::Verify(plan.problem, options);
+  const stages::Result result = strategy::Verify(plan.problem, options);
   trial.verify_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   trial.verdict = result.verdict;

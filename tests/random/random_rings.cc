@@ -19,7 +19,7 @@
 #include "lineage/rounds/rounds.h"
 #include "sdfg/dense_evaluator.h"
 #include "stages/problem_check.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/random/ring_writer.h"
 
 namespace planproof::random_tests {
@@ -179,7 +179,7 @@ void Verify(const lineage::Problem& problem, RingTrial* trial) {
   options.explain = false;
   options.inference = &relations;
   const auto start = std::chrono::steady_clock::now();
-  const stages::Result result = stages::Verify(problem, options);
+  const stages::Result result = strategy::Verify(problem, options);
   trial->verify_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   trial->verdict = result.verdict;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "frontend/load_problem.h"
-#include "stages/reader_error.h"
-#include "stages/verify.h"
+#include "strategy/reader_error.h"
+#include "strategy/verify.h"
 #include "tests/temporary_directory.h"
 
 namespace planproof::report {
@@ -15,10 +15,10 @@ stages::Result ResultOfFile(const std::string& path) {
   const std::string file =
       path.starts_with('/') ? path : std::string(PLANPROOF_SOURCE_DIR) + "/" + path;
   const auto problem = frontend::LoadProblem({file}, {});
-  if (!problem.ok()) return stages::ResultOfReaderError(problem.status());
+  if (!problem.ok()) return strategy::ResultOfReaderError(problem.status());
   stages::VerifyOptions options;
   options.keep_account = true;
-  return stages::Verify(*problem, options);
+  return strategy::Verify(*problem, options);
 }
 
 stages::Result ResultOfText(const std::string& json) {

@@ -1,5 +1,5 @@
 // --expect-schedule: the published orders and the first step that differs.
-#include "stages/schedule/expected_schedule.h"
+#include "strategy/expected_schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

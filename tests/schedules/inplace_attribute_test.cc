@@ -249,7 +249,7 @@ TEST(InplaceAttribute, TheRawFormKeepsIt) {
     EXPECT_TRUE(again.ok()) << again.status();
     stages::VerifyOptions options;
     options.jobs = 1;
-    return again.ok() ? stages::Verify(*again, options).verdict : stages::Verdict::kUnknown;
+    return again.ok() ? strategy::Verify(*again, options).verdict : stages::Verdict::kUnknown;
   };
   EXPECT_EQ(verdict(OfH(absl::StrCat(kExp, ", ", kRelu))), stages::Verdict::kProved);
   EXPECT_EQ(verdict(OfH(absl::StrCat(kRelu, ", ", kExp))), stages::Verdict::kMalformed);

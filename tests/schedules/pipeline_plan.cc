@@ -113,7 +113,7 @@ stages::Result Verified(const std::string& text, stages::PipelineSchedule expect
   stages::VerifyOptions options;
   options.jobs = 1;
   options.expect_schedule = expected;
-  return stages::Verify(*problem, options);
+  return strategy::Verify(*problem, options);
 }
 
 std::string Said(const std::string& text, stages::PipelineSchedule expected) {

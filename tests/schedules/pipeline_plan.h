@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "lineage/lineage.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::schedules {
 

@@ -347,14 +347,14 @@ TEST(Rendezvous, ParticipantsReduceAlikeInAnyForm) {
   ASSERT_TRUE(problem.ok()) << problem.status();
   stages::VerifyOptions options;
   options.jobs = 1;
-  EXPECT_EQ(stages::Verify(*problem, options).verdict, stages::Verdict::kProved);
+  EXPECT_EQ(strategy::Verify(*problem, options).verdict, stages::Verdict::kProved);
   for (sdfg::Operator& op : problem->parallel.operators) {
     if (op.name != "all_reduce" || problem->schedule.places[op.outputs[0]].program != 1) continue;
     auto sum = sdfg::AllReduce({4}, sdfg::DType::kFloat32, 2, sdfg::ReduceKind::kSum);
     ASSERT_TRUE(sum.ok());
     op.function = problem->parallel.Intern(*std::move(sum));
   }
-  const stages::Result result = stages::Verify(*problem, options);
+  const stages::Result result = strategy::Verify(*problem, options);
   ASSERT_EQ(result.verdict, stages::Verdict::kMalformed);
   EXPECT_EQ(result.violations[0].kind, "participants disagree");
 }

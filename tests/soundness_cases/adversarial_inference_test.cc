@@ -8,7 +8,7 @@
 
 #include "frontend/plan/read_plan.h"
 #include "inference/relation_inference.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/soundness_cases/manifest.h"
 
 namespace planproof::soundness {
@@ -116,12 +116,12 @@ TEST_P(AdversarialInference, ProvesNothingWrong) {
   options.jobs = 1;
   const inference::RelationInference honest;
   options.inference = &honest;
-  EXPECT_TRUE(allows(stages::Verify(problem, options))) << GetParam().catches;
+  EXPECT_TRUE(allows(strategy::Verify(problem, options))) << GetParam().catches;
   for (const uint64_t seed : {1, 2}) {
     const Liar liar(seed);
     options.inference = &liar;
     options.explain = false;
-    const stages::Result result = stages::Verify(problem, options);
+    const stages::Result result = strategy::Verify(problem, options);
     EXPECT_TRUE(allows(result)) << stages::VerdictName(result.verdict) << " by lies of seed "
                                 << seed;
   }

@@ -13,7 +13,7 @@
 
 #include "frontend/plan/read_plan.h"
 #include "shape_reduction/witness.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/soundness_cases/manifest.h"
 
 namespace planproof::soundness {
@@ -83,7 +83,7 @@ TEST_P(AssumedCases, WhatIsProvedUnderThemHoldsInNumbers) {
       options.jobs = 1;
       options.explain = false;
       options.assume = {possible[i]};
-      const stages::Result result = stages::Verify(*read, options);
+      const stages::Result result = strategy::Verify(*read, options);
       if (result.verdict != stages::Verdict::kProved) continue;
       EXPECT_EQ(result.assumed.size(), 1u);
       const auto assumed = lineage::Assume(*read, options.assume);

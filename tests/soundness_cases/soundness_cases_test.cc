@@ -7,7 +7,7 @@
 
 #include "frontend/plan/read_plan.h"
 #include "solver/z3_solver.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/soundness_cases/manifest.h"
 #include "tests/soundness_cases/numeric_judge.h"
 
@@ -64,7 +64,7 @@ TEST_P(SoundnessCase, HasItsVerdict) {
     EXPECT_TRUE(Allows(GetParam(), VerdictOf(problem.status()))) << problem.status();
     return;
   }
-  const stages::Result result = stages::Verify(*problem, stages::VerifyOptions());
+  const stages::Result result = strategy::Verify(*problem, stages::VerifyOptions());
   const std::string verdict = stages::VerdictName(result.verdict);
   EXPECT_TRUE(Allows(GetParam(), verdict))
       << verdict << ", expected " << Joined(GetParam().verdicts) << "; catches "
@@ -90,10 +90,10 @@ TEST_P(SoundnessCase, HasNoOtherVerdictByZ3) {
   stages::VerifyOptions options;
   options.stage_timeout_s = 10;
   options.engine = stages::Engine::kSmt;
-  const std::string by_z3 = stages::VerdictName(stages::Verify(*problem, options).verdict);
+  const std::string by_z3 = stages::VerdictName(strategy::Verify(*problem, options).verdict);
   EXPECT_TRUE(by_z3 == "UNKNOWN" || Allows(GetParam(), by_z3)) << by_z3;
   options.engine = stages::Engine::kAudit;
-  const stages::Result audited = stages::Verify(*problem, options);
+  const stages::Result audited = strategy::Verify(*problem, options);
   EXPECT_TRUE(Allows(GetParam(), stages::VerdictName(audited.verdict)))
       << stages::VerdictName(audited.verdict)
       << (audited.violations.empty() ? std::string() : "\n" + audited.violations[0].message);

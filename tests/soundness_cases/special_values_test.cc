@@ -10,7 +10,7 @@
 
 #include "frontend/plan/read_plan.h"
 #include "inference/relation_inference.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/soundness_cases/numeric_judge.h"
 #include "tests/temporary_directory.h"
 
@@ -37,7 +37,7 @@ class SpecialValues : public testing::TestWithParam<size_t> {
     options.jobs = 1;
     options.inference = &inference;
     options.explain = false;
-    return stages::VerdictName(stages::Verify(problem, options).verdict);
+    return stages::VerdictName(strategy::Verify(problem, options).verdict);
   }
 
   void Try(SpecialPlan plan) {

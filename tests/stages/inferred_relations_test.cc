@@ -6,7 +6,7 @@
 #include "lineage/multiple.h"
 #include "sdfg/operator_library.h"
 #include "stages/problem_check.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::stages {
 namespace {
@@ -132,7 +132,8 @@ TEST(RequiredRelations, AreNotBelieved) {
         {kNegated, {.kind = LineageKind::kFull, .logical = kNegated, .map = AtConstant(0)}, "y"});
     VerifyOptions options;
     options.jobs = 1;
-    const Result result = Verify(WithRelations(problem, RequiredRelations(problem)), options);
+    const Result result =
+        strategy::Verify(WithRelations(problem, RequiredRelations(problem)), options);
     EXPECT_EQ(result.verdict, right ? Verdict::kProved : Verdict::kRefuted);
   }
 }
@@ -161,7 +162,7 @@ TEST(WithRelations, AMultipleOutsideOfItsTensorIsNoLineage) {
   EXPECT_FALSE(CheckProblem(problem).ok());
   VerifyOptions options;
   options.jobs = 1;
-  EXPECT_EQ(Verify(problem, options).verdict, Verdict::kMalformed);
+  EXPECT_EQ(strategy::Verify(problem, options).verdict, Verdict::kMalformed);
 }
 
 }  // namespace

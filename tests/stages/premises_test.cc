@@ -4,7 +4,7 @@
 
 #include "sdfg/operator_library.h"
 #include "stages/conclusion.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/shape_reduction/small_problem.h"
 
 namespace planproof::stages {
@@ -37,7 +37,7 @@ struct Lookup : shape_reduction::SmallProblem {
   Verdict Verified() const {
     VerifyOptions options;
     options.jobs = 1;
-    return Verify(problem, options).verdict;
+    return strategy::Verify(problem, options).verdict;
   }
 };
 

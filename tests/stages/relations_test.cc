@@ -12,7 +12,7 @@
 #include "stages/claim_table.h"
 #include "stages/proof_search.h"
 #include "stages/static_checks.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 #include "tests/shape_reduction/small_problem.h"
 
 namespace planproof::stages {
@@ -135,7 +135,7 @@ Verdict VerdictOf(const std::string& plan) {
   EXPECT_TRUE(problem.ok()) << problem.status();
   VerifyOptions options;
   options.jobs = 1;
-  return problem.ok() ? Verify(*problem, options).verdict : Verdict::kUnknown;
+  return problem.ok() ? strategy::Verify(*problem, options).verdict : Verdict::kUnknown;
 }
 
 // The maximum of two masks is -infinity at two places. A tensor that nothing required is computed

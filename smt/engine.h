@@ -1,0 +1,24 @@
+// Decides with Z3 in place of the normal form. docs/engines.md says what the engines promise.
+#ifndef PLANPROOF_SMT_ENGINE_H_
+#define PLANPROOF_SMT_ENGINE_H_
+
+#include "lineage/lineage.h"
+#include "stages/claim_table.h"
+#include "stages/options.h"
+#include "stages/proof_search.h"
+#include "stages/relations.h"
+#include "stages/result.h"
+
+namespace planproof::smt {
+
+// --engine smt: every claim is decided by Z3 alone, under the hypothesis that all full lineages
+// hold, and `search` gets the outcomes. Lineages that fail are given up, and what rested on them is
+// decided again. A claim counts as proved only if the bound on
+// representatives covers it. Returns whether every required claim is proved.
+bool DecideBySmt(const lineage::Problem& problem, const stages::VerifyOptions& options,
+                 stages::ClaimTable* table, const stages::Relations& relations,
+                 stages::ProofSearch* search, stages::Result* result);
+
+}  // namespace planproof::smt
+
+#endif  // PLANPROOF_SMT_ENGINE_H_
