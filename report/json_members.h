@@ -258,6 +258,20 @@ void CostMembers(Archive& archive, Value<Archive, stages::Result> result) {
 }
 
 template <class Archive>
+void Members(Archive& archive, Value<Archive, stages::Attempt> attempt) {
+  archive("form", attempt.form);
+  archive("relations", attempt.relations);
+  archive.Optional("inference", attempt.inference);
+  archive("method", attempt.method);
+  archive.Optional("work", attempt.work);
+  archive.Optional("seconds", attempt.seconds);
+  archive("spent_s", attempt.spent_s);
+  archive.Optional("claims", attempt.claims);
+  archive.Optional("proved", attempt.proved);
+  archive("stopped", attempt.stopped);
+}
+
+template <class Archive>
 void Members(Archive& archive, Value<Archive, stages::RecordedDifference> difference) {
   archive("tensor", difference.tensor);
   archive("ranks", difference.ranks);
@@ -309,6 +323,7 @@ void Members(Archive& archive, Value<Archive, Report> report) {
   archive.Optional("confirmations", result.confirmations);
   if (Archive::kReads || result.anchor.outcome != stages::AnchorOutcome::kNotRecorded)
     archive("anchor", result.anchor);
+  if (Archive::kReads || !result.attempts.empty()) archive("attempts", result.attempts);
   CostMembers(archive, result);
   archive("version", report.version);
   archive("claims", report.stages);

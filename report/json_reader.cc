@@ -13,6 +13,7 @@
 #include "report/json_report.h"
 #include "report/text_layout.h"
 #include "strategy/assumed_relations.h"
+#include "strategy/attempt_log.h"
 
 namespace planproof::report {
 namespace {
@@ -165,6 +166,22 @@ class Reader {
       return true;
     }
     return progress_->Fail("used, provable or no effect");
+  }
+  bool Read(const Json& json, stages::Attempt::Form* value) { return ReadNamed(json, value); }
+  bool Read(const Json& json, stages::Attempt::Relations* value) { return ReadNamed(json, value); }
+  bool Read(const Json& json, stages::Attempt::Method* value) { return ReadNamed(json, value); }
+  bool Read(const Json& json, stages::Attempt::Stopped* value) { return ReadNamed(json, value); }
+  // One of an enumeration of stages::Attempt, whose enumerators beyond the last have no name.
+  template <class T>
+  bool ReadNamed(const Json& json, T* value) {
+    std::string name;
+    if (!Read(json, &name)) return false;
+    for (int known = 0; *strategy::NameOf(static_cast<T>(known)) != 0; ++known) {
+      if (name != strategy::NameOf(static_cast<T>(known))) continue;
+      *value = static_cast<T>(known);
+      return true;
+    }
+    return progress_->Fail("a name that attempts have");
   }
   bool Read(const Json& json, std::pair<int, int>* range) {
     if (!json.is_array() || json.size() != 2) return progress_->Fail("a first and a last rank");

@@ -5,6 +5,7 @@
 
 #include "report/json_members.h"
 #include "strategy/assumed_relations.h"
+#include "strategy/attempt_log.h"
 
 namespace planproof::report {
 namespace {
@@ -51,6 +52,10 @@ class Writer {
   static Json Of(stages::Verdict value) { return stages::VerdictName(value); }
   static Json Of(stages::AnchorOutcome value) { return stages::AnchorOutcomeName(value); }
   static Json Of(stages::AssumedRelation::Need value) { return strategy::NeedName(value); }
+  static Json Of(stages::Attempt::Form value) { return strategy::NameOf(value); }
+  static Json Of(stages::Attempt::Relations value) { return strategy::NameOf(value); }
+  static Json Of(stages::Attempt::Method value) { return strategy::NameOf(value); }
+  static Json Of(stages::Attempt::Stopped value) { return strategy::NameOf(value); }
   static Json Of(const RankSet& value) { return value; }
   static Json Of(const std::vector<std::pair<std::string, int64_t>>& value) {
     Json counts = Json::object();

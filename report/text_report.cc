@@ -8,6 +8,7 @@
 #include "report/phrases.h"
 #include "report/text_layout.h"
 #include "strategy/assumed_relations.h"
+#include "strategy/attempt_log.h"
 
 namespace planproof::report {
 namespace {
@@ -196,6 +197,12 @@ std::string TextReport(const Result& result, const TextOptions& options) {
   page.List("assumes", result.assumptions, most);
   page.List("warning", result.warnings, most);
   page.List("no effect", result.without_effect, most);
+  if (options.verbose) {
+    std::vector<std::string> tried;
+    for (const stages::Attempt& attempt : result.attempts)
+      tried.push_back(strategy::InWords(attempt));
+    page.List("tried", tried, tried.size());
+  }
   if (result.time_s.total > 0) page.Resources(result);
   return page.Take();
 }

@@ -13,6 +13,7 @@
 #include "sdfg/types.h"
 #include "solver/rational.h"
 #include "stages/anchor_report.h"
+#include "stages/attempt.h"
 #include "stages/verdict.h"
 
 namespace planproof::witness {
@@ -123,7 +124,8 @@ struct Result {
   Verdict verdict = Verdict::kUnknown;
   struct {
     int64_t total = 0, classes = 0, proved = 0, refuted = 0, unknown = 0;
-    int64_t limited = 0;  // of the unknown ones, those for which there was too little work
+    // Of the unknown ones, those for which there was too little work, time or memory.
+    int64_t limited = 0, late = 0, oversized = 0;
   } stages;
   // Operators: instances (after multiplying out coordinates); `covered` lie in the cone of a proved
   // claim; the rest is listed in `without_effect`.
@@ -183,6 +185,8 @@ struct Result {
   std::vector<Confirmation> confirmations;  // of that witness
   // Of a recorded program: its recorded numbers. They never make a verdict kProved or kRefuted.
   AnchorReport anchor;
+  // What was tried, in order (strategy/strategy_table.h).
+  std::vector<Attempt> attempts;
   // What was decided, stage by stage, if it is asked for; null where nothing was.
   std::shared_ptr<const Account> account;
   std::string engine;

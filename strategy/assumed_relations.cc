@@ -14,7 +14,7 @@
 #include "stages/elapsed.h"
 #include "stages/problem_check.h"
 #include "stages/workers/process_pool.h"
-#include "strategy/problem_forms.h"
+#include "strategy/form_attempts.h"
 
 namespace planproof::strategy {
 
@@ -135,7 +135,7 @@ stages::Result ConsiderAssumptions(const lineage::AssumedProblem& assuming, size
                          .well_formed = context.well_formed,
                          // The plan's have been looked at, or are not asked for.
                          .behind_assumptions = !proved};
-  stages::Result answer = DecideForms(question, again, known);
+  stages::Result answer = TryForms(question, again, known);
   if (proved) {
     MarkProvable(answer.required_shown, &result.assumed);
     return result;

@@ -30,7 +30,7 @@
 
 namespace planproof::strategy {
 
-stages::Result Decide(const lineage::Problem& form, const RunContext& context, Effort effort,
+stages::Result Decide(const lineage::Problem& form, const RunContext& context, Method method,
                       stages::Result known) {
   const stages::VerifyOptions& options = context.options;
   const bool smt = options.engine == stages::Engine::kSmt;
@@ -52,7 +52,7 @@ stages::Result Decide(const lineage::Problem& form, const RunContext& context, E
   result.worker_only = options.executor != nullptr && !options.executor->Leads();
   if (result.worker_only) return result;
   if (!found.proved && !search.Interrupted())
-    found = TryFurther(form, context, effort, table, &search, &result);
+    found = TryFurther(form, context, method, table, &search, &result);
   stages::Evidence evidence{.well_formed = context.well_formed,
                             .restrictions_accepted = options.accept_restrictions,
                             .assumptions_listed = !result.assumed.empty()};
@@ -66,7 +66,7 @@ stages::Result Decide(const lineage::Problem& form, const RunContext& context, E
     if (!Stopped(options)) evidence.conditions = conditions;  // all of them were looked at
     if (!evidence.ConditionsAcceptable()) {
       found.proved = false;
-      found.undefined = effort > Effort::kProofs && !search.Interrupted();
+      found.undefined = method > Method::kProve && !search.Interrupted();
     }
   }
   // What is left open may be right wherever the plan has a value.

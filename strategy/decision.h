@@ -10,7 +10,7 @@ namespace planproof::strategy {
 
 // `form` is well-formed, and says what the problem that was read says. The result goes on from what
 // is known.
-stages::Result Decide(const lineage::Problem& form, const RunContext& context, Effort effort,
+stages::Result Decide(const lineage::Problem& form, const RunContext& context, Method method,
                       stages::Result known);
 
 }  // namespace planproof::strategy

@@ -19,7 +19,7 @@ constexpr double kSecondsToSeeThrough = 2, kSecondsBeforeNumbers = 3;
 
 // For a further attempt.
 double SecondsLeft(const RunContext& context) {
-  const double all = context.share_of_attempts * context.options.stage_timeout_s;
+  const double all = context.share_of_time * context.options.stage_timeout_s;
   return std::max(1.0, all - stages::Since(context.start));
 }
 
@@ -51,7 +51,7 @@ bool RefuteOnce(const lineage::Problem& problem, const RunContext& context,
 
 }  // namespace
 
-Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, Effort effort,
+Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, Method method,
                     const stages::ClaimTable& table, stages::ProofSearch* search,
                     stages::Result* result) {
   const stages::VerifyOptions& options = context.options;
@@ -62,13 +62,13 @@ Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, 
     return o.status == stages::ClaimStatus::kFailed;
   });
   Attempts made;
-  if (effort == Effort::kClaims) return made;
-  const bool quickly = effort == Effort::kQuickNumbers;
+  if (method == Method::kClaims) return made;
+  const bool quickly = method == Method::kGlance;
   if (!smt && !quickly && failed > 0 && failed <= kFewFailures)
     made.proved = search->Continue(kQuickRounds, kQuickTermBudget, kSecondsToSeeThrough);
   // Where Z3 has no answer, numbers may.
   const bool wrong = !made.proved && (failed > 0 || smt) && !Stopped(options);
-  const bool explain = wrong && (quickly ? !smt : effort > Effort::kProofs);
+  const bool explain = wrong && (quickly ? !smt : method > Method::kProve);
   bool undefined_seen = false;
   const std::vector<bool> shown = search->ProvedClaims();
   // Where the first numbers do not differ, the plan may be right, and a proof takes less time than
@@ -81,7 +81,7 @@ Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, 
     made.refuted =
         RefuteOnce(problem, context, table, first, shown, quickly, result, &undefined_seen);
   }
-  if (Stopped(options) || effort != Effort::kAll) return made;
+  if (Stopped(options) || method != Method::kAll) return made;
   if (!smt && explain && !made.refuted && failed <= kFewFailures)
     made.proved = search->OpenDifferences(at_first, SecondsLeft(context));
   if (!smt && explain && !made.refuted && !made.proved && !Stopped(options))

@@ -18,8 +18,8 @@ struct Attempts {
 };
 
 // A short attempt to see through false lineages, then numbers, then a longer attempt; or only a
-// quick look at numbers (Effort). Claims that were abandoned with their worker are not tried again.
-Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, Effort effort,
+// quick look at numbers (Method). Claims that were abandoned with their worker are not tried again.
+Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, Method method,
                     const stages::ClaimTable& table, stages::ProofSearch* search,
                     stages::Result* result);
 

@@ -1,12 +1,12 @@
-// Holds what the steps of one run share.
+// A run context holds what the steps of one run share.
 #ifndef PLANPROOF_STRATEGY_RUN_CONTEXT_H_
 #define PLANPROOF_STRATEGY_RUN_CONTEXT_H_
 
 #include <chrono>
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "stages/attempt.h"
 #include "stages/cone.h"
 #include "stages/options.h"
 #include "stages/result.h"
@@ -14,15 +14,9 @@
 
 namespace planproof::strategy {
 
-// How much is tried where claims fail.
-enum class Effort : uint8_t {
-  kClaims,        // nothing
-  kQuickNumbers,  // a quick look for a counterexample, and its explanation
-  kProofs,        // proofs without the lineages that failed, for a moment
-  kFirstNumbers,  // and as kNumbers where the first numbers differ
-  kNumbers,       // then numbers, and their explanation
-  kAll,           // then what takes long
-};
+using Form = stages::Attempt::Form;
+// How much is tried where claims fail. From kClaims to kAll each does what those before it do.
+using Method = stages::Attempt::Method;
 
 // A full search for a counterexample in one form, which found none: it is not made again.
 struct SearchMade {
@@ -38,7 +32,7 @@ struct RunContext {
   const stages::OperatorCounts& operators;
   std::chrono::steady_clock::time_point start;
   // Further attempts end when so much of the time that one claim may take has gone since then.
-  double share_of_attempts = 0;
+  double share_of_time = 0;
   // CheckPlan objects to nothing in the problem.
   bool well_formed = false;
   // Conditions of operators behind what is assumed are looked at. A question whose answer is no
@@ -48,6 +42,9 @@ struct RunContext {
   bool looked = false;
   // Of the form that is decided; null: its search is not remembered.
   SearchMade* search = nullptr;
+  Form form = Form::kAsRead;
+  // Where attempts are recorded; null: nowhere.
+  std::vector<stages::Attempt>* attempts = nullptr;
 };
 
 // A stop was requested: what is known then is reported, and nothing more is looked for.

@@ -30,6 +30,8 @@ void CountStages(const stages::ClaimTable& table, const stages::ProofSearch& sea
     } else {
       ++result->stages.unknown;
       if (o.limit == stages::Limit::kWork) ++result->stages.limited;
+      if (o.limit == stages::Limit::kTime) ++result->stages.late;
+      if (o.limit == stages::Limit::kMemory) ++result->stages.oversized;
     }
   }
   std::map<std::string, int64_t> tiers;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "stages/cone.h"
 #include "stages/elapsed.h"
@@ -10,7 +11,7 @@
 #include "stages/workers/process_pool.h"
 #include "strategy/assumed_relations.h"
 #include "strategy/expected_schedule.h"
-#include "strategy/problem_forms.h"
+#include "strategy/form_attempts.h"
 #include "strategy/run_context.h"
 
 namespace planproof::strategy {
@@ -65,13 +66,18 @@ stages::Result Verify(const lineage::Problem& problem, const stages::VerifyOptio
         known.assumed[i].need = stages::AssumedRelation::Need::kNoEffect;
     }
   }
-  const RunContext context{
-      .options = options, .operators = operators, .start = start, .well_formed = order.has_value()};
-  stages::Result result = DecideForms(decided, context, known);
+  std::vector<stages::Attempt> attempts;
+  const RunContext context{.options = options,
+                           .operators = operators,
+                           .start = start,
+                           .well_formed = order.has_value(),
+                           .attempts = &attempts};
+  stages::Result result = TryForms(decided, context, known);
   if (assuming.has_value()) {
     result =
         ConsiderAssumptions(*assuming, problem.required.size(), context, known, std::move(result));
   }
+  result.attempts = std::move(attempts);
   result.time_s.total = stages::Since(start);
   return result;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "stages/cone.h"
-#include "strategy/completed_forms.h"
+#include "strategy/relation_attempts.h"
 #include "strategy/decision.h"
 #include "strategy/refutation.h"
 #include "tests/shape_reduction/small_problem.h"
@@ -44,17 +44,17 @@ class EarlyNumbersTest : public testing::Test {
                   std::vector<bool>(outcomes.size(), false), Thoroughness::kQuick, &result_,
                   &undefined_seen);
   }
-  stages::Result Decided(bool wrong, Effort effort) {
+  stages::Result Decided(bool wrong, Method method) {
     Make(wrong);
-    return DecidedWith(effort);
+    return DecidedWith(method);
   }
-  stages::Result DecidedWith(Effort effort) {
+  stages::Result DecidedWith(Method method) {
     const stages::OperatorCounts operators;
     const RunContext context{.options = options_,
                              .operators = operators,
                              .start = std::chrono::steady_clock::now(),
                              .well_formed = true};
-    return DecideCompleted(small_.problem, context, effort, result_);
+    return TryRelations(small_.problem, context, method, result_);
   }
 
   shape_reduction::SmallProblem small_;
@@ -86,19 +86,19 @@ TEST_F(EarlyNumbersTest, ARightPlanIsNotRefutedThere) {
 }
 
 TEST_F(EarlyNumbersTest, ClaimsAloneRefuteNothing) {
-  const stages::Result result = Decided(true, Effort::kClaims);
+  const stages::Result result = Decided(true, Method::kClaims);
   EXPECT_EQ(result.verdict, stages::Verdict::kUnknown);
   EXPECT_LT(result.stages.proved, result.stages.total);
   EXPECT_EQ(result.witness, nullptr);
 }
 
 TEST_F(EarlyNumbersTest, ClaimsAloneProve) {
-  EXPECT_EQ(Decided(false, Effort::kClaims).verdict, stages::Verdict::kProved);
+  EXPECT_EQ(Decided(false, Method::kClaims).verdict, stages::Verdict::kProved);
 }
 
 // (x + x) z / z is x + x wherever it has a value, and where z is zero only the model has one.
 TEST_F(EarlyNumbersTest, ClaimsAloneDoNotProveAPlanWithoutAValueSomewhere) {
-  for (const Effort effort : {Effort::kClaims, Effort::kQuickNumbers}) {
+  for (const Method method : {Method::kClaims, Method::kGlance}) {
     small_ = {};
     lineage::Problem& problem = small_.problem;
     const auto apply = [&](sdfg::Graph* graph, const char* name, sdfg::TensorId a, sdfg::TensorId b,
@@ -114,18 +114,18 @@ TEST_F(EarlyNumbersTest, ClaimsAloneDoNotProveAPlanWithoutAValueSomewhere) {
     small_.Require(plan_y, y, {0});
     small_.Check();
     options_.accept_restrictions = false;
-    EXPECT_EQ(DecidedWith(effort).verdict, stages::Verdict::kUnknown);
+    EXPECT_EQ(DecidedWith(method).verdict, stages::Verdict::kUnknown);
     options_.accept_restrictions = true;  // the values are equal
-    EXPECT_EQ(DecidedWith(effort).verdict, stages::Verdict::kProved);
+    EXPECT_EQ(DecidedWith(method).verdict, stages::Verdict::kProved);
   }
 }
 
 TEST_F(EarlyNumbersTest, AQuickLookRefutes) {
-  EXPECT_EQ(Decided(true, Effort::kQuickNumbers).verdict, stages::Verdict::kRefuted);
+  EXPECT_EQ(Decided(true, Method::kGlance).verdict, stages::Verdict::kRefuted);
 }
 
 TEST_F(EarlyNumbersTest, AQuickLookLeavesARightPlanProved) {
-  EXPECT_EQ(Decided(false, Effort::kQuickNumbers).verdict, stages::Verdict::kProved);
+  EXPECT_EQ(Decided(false, Method::kGlance).verdict, stages::Verdict::kProved);
 }
 
 // x is claimed to be z, and what is computed from it what the model computes from z: each claim but
@@ -158,16 +158,16 @@ TEST(FurtherAttempts, WhereFirstNumbersDoNotDifferAProofComesFirst) {
   const stages::VerifyOptions options;
   const stages::OperatorCounts operators;
   for (const bool looked : {false, true}) {
-    for (const Effort effort : {Effort::kNumbers, Effort::kAll}) {
+    for (const Method method : {Method::kRefute, Method::kAll}) {
       const RunContext context{.options = options,
                                .operators = operators,
                                .start = std::chrono::steady_clock::now(),
                                .well_formed = true,
                                .looked = looked};
-      const bool proved = looked || effort == Effort::kAll;
-      EXPECT_EQ(Decide(problem, context, effort, {}).verdict,
+      const bool proved = looked || method == Method::kAll;
+      EXPECT_EQ(Decide(problem, context, method, {}).verdict,
                 proved ? stages::Verdict::kProved : stages::Verdict::kUnknown);
-      EXPECT_EQ(Decide(WithFalseLineage(3, /*wrong=*/true), context, effort, {}).verdict,
+      EXPECT_EQ(Decide(WithFalseLineage(3, /*wrong=*/true), context, method, {}).verdict,
                 stages::Verdict::kRefuted);
     }
   }
@@ -183,11 +183,11 @@ TEST_F(EarlyNumbersTest, ASearchThatFoundNothingIsNotMadeAgain) {
                            .start = std::chrono::steady_clock::now(),
                            .well_formed = true,
                            .search = &search};
-  const stages::Result without = Decide(small_.problem, context, Effort::kAll, {});
+  const stages::Result without = Decide(small_.problem, context, Method::kAll, {});
   EXPECT_EQ(without.verdict, stages::Verdict::kUnknown);
   EXPECT_EQ(without.warnings, search.warnings);
   search = {};
-  EXPECT_EQ(Decide(small_.problem, context, Effort::kAll, {}).verdict, stages::Verdict::kRefuted);
+  EXPECT_EQ(Decide(small_.problem, context, Method::kAll, {}).verdict, stages::Verdict::kRefuted);
   EXPECT_FALSE(search.made);
 }
 
@@ -201,9 +201,9 @@ TEST(FurtherAttempts, ASearchThatFindsNothingIsRemembered) {
                            .start = std::chrono::steady_clock::now(),
                            .well_formed = true,
                            .search = &search};
-  EXPECT_EQ(Decide(problem, context, Effort::kNumbers, {}).verdict, stages::Verdict::kUnknown);
+  EXPECT_EQ(Decide(problem, context, Method::kRefute, {}).verdict, stages::Verdict::kUnknown);
   EXPECT_TRUE(search.made);
-  EXPECT_EQ(Decide(problem, context, Effort::kAll, {}).verdict, stages::Verdict::kProved);
+  EXPECT_EQ(Decide(problem, context, Method::kAll, {}).verdict, stages::Verdict::kProved);
 }
 
 }  // namespace
