@@ -18,7 +18,7 @@ struct TextOptions {
   bool color = false;  // the verdict in colour, for a terminal
   // Enclosures in full, all inputs of a witness, to reproduce it, and what was tried.
   bool verbose = false;
-  size_t columns = 0;  // of the terminal: longer lines are wrapped; 0: none is
+  size_t columns = 0;                   // of the terminal: longer lines are wrapped; 0: none is
   bool lineage_can_be_claimed = false;  // the plan is in plan format
   size_t most_violations = 10;          // further ones are counted
   size_t most_list_entries = 12;        // of premises, assumptions, ...

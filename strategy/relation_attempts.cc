@@ -230,8 +230,7 @@ bool RelationAttempts::DecideInferred(size_t which, double work) {
   const Attempt attempt{.relations = Relations::kInferred,
                         .inference = static_cast<int>(which) + 1,
                         .method = Method::kProve};
-  result_ =
-      DecideWith(inferred_[which].problem, attempt, work, nullptr, inferred_[which].known);
+  result_ = DecideWith(inferred_[which].problem, attempt, work, nullptr, inferred_[which].known);
   return Answered();
 }
 
@@ -319,8 +318,8 @@ stages::Result RelationAttempts::DecideWith(const lineage::Problem& problem, Att
 }
 
 void RelationAttempts::SayWhereRelationsEnd() {
-  const bool wrong = result_.verdict == stages::Verdict::kRefuted ||
-                     result_.verdict == stages::Verdict::kUnknown;
+  const bool wrong =
+      result_.verdict == stages::Verdict::kRefuted || result_.verdict == stages::Verdict::kUnknown;
   if (!wrong || inferred_.empty() || !Explains() || Stopped(options())) return;
   const lineage::Problem& related = inferred_.back().problem;
   const std::optional<diagnosis::RelationsEnd> end = diagnosis::WhereRelationsEnd(related, shown_);

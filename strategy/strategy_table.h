@@ -11,8 +11,8 @@
 
 namespace planproof::strategy {
 
-// When a form is tried. Of a plan of few ranks it is said what is wrong on which rank, if the ranks'
-// names mean something to people ("named").
+// When a form is tried. Of a plan of few ranks it is said what is wrong on which rank, if the
+// ranks' names mean something to people ("named").
 enum class FormCondition : uint8_t {
   kAlways,
   kNamedRanks,               // few ranks were folded, and findings should name them
@@ -53,14 +53,14 @@ enum class Inferences : uint8_t { kNone, kFirst, kOthers, kKnown, kUntried };
 
 enum class RelationCondition : uint8_t {
   kAlways,
-  kSomeStated,           // the files state some relations, or all that are needed
-  kFewClaimsOutOfWork,   // all that is open needs more work: no sign of a fault
-  kManyOpenOrSmall,      // many claims are open, or numbers of the graph take a moment
-  kNothingInferred,      // there is no inference, or it takes too much
-  kFirstNumbersAgree,    // or were not compared
-  kFirstNumbersDiffer,   // and what is wrong is to be explained
-  kExplainAndAgree,      // first numbers do not differ, and what is wrong is to be explained
-  kExplain,              // what is wrong is to be explained
+  kSomeStated,          // the files state some relations, or all that are needed
+  kFewClaimsOutOfWork,  // all that is open needs more work: no sign of a fault
+  kManyOpenOrSmall,     // many claims are open, or numbers of the graph take a moment
+  kNothingInferred,     // there is no inference, or it takes too much
+  kFirstNumbersAgree,   // or were not compared
+  kFirstNumbersDiffer,  // and what is wrong is to be explained
+  kExplainAndAgree,     // first numbers do not differ, and what is wrong is to be explained
+  kExplain,             // what is wrong is to be explained
 };
 
 struct RelationRow {

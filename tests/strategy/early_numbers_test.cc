@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "stages/cone.h"
-#include "strategy/relation_attempts.h"
 #include "strategy/decision.h"
 #include "strategy/refutation.h"
+#include "strategy/relation_attempts.h"
 #include "tests/shape_reduction/small_problem.h"
 
 namespace planproof::strategy {

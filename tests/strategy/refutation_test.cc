@@ -48,7 +48,7 @@ struct RowParallel : SmallProblem {
   }
 
   void Finish(int rank, TensorId result) {
-    stages::Claim(result, y, {0, 0});
+    Claim(result, y, {0, 0});
     Require(result, y, {0, 0});
     problem.parallel.tensors[result].name = "y@" + std::to_string(rank);
   }

@@ -5,7 +5,7 @@
 
 #include <bit>
 
-#include "stages/workers/counterexample.pb.h"
+#include "strategy/counterexample.pb.h"
 #include "tests/stages/workers/random_values.h"
 #include "witness/witness_file.h"
 
@@ -18,7 +18,7 @@ using shape_reduction::Witness;
 
 constexpr int kWitnesses = 200;
 
-Witness RandomWitness(RandomValues* random) {
+Witness RandomWitness(stages::RandomValues* random) {
   Witness w;
   w.outcome = random->Enumerator<Witness::Outcome>(3);
   w.required = random->Integer<int>();
@@ -80,7 +80,7 @@ void ExpectNoBeginningIsRead(const std::string& bytes) {
 }
 
 TEST(WitnessBytes, EveryWitnessComesBackAsItWas) {
-  RandomValues random(1);
+  stages::RandomValues random(1);
   for (int round = 0; round < kWitnesses; ++round) {
     const Witness sent = RandomWitness(&random);
     const std::string bytes = ToBytes(sent);
@@ -92,7 +92,7 @@ TEST(WitnessBytes, EveryWitnessComesBackAsItWas) {
 }
 
 TEST(WitnessBytes, EveryViolationComesBackAsItWas) {
-  RandomValues random(2);
+  stages::RandomValues random(2);
   for (int round = 0; round < kWitnesses; ++round) {
     std::vector<stages::Violation> sent(random.Size()), received(2);
     for (stages::Violation& v : sent) {
@@ -138,7 +138,7 @@ TEST(WitnessBytes, EveryViolationComesBackAsItWas) {
 }
 
 TEST(WitnessBytes, EverySampleComesBackAsItWas) {
-  RandomValues random(3);
+  stages::RandomValues random(3);
   for (int round = 0; round < kWitnesses; ++round) {
     const Sample sent{random.Enumerator<Sample::Outcome>(2), random.Text()};
     const std::string bytes = ToBytes(sent);
