@@ -26,6 +26,8 @@ using sdfg::TensorId;
 
 namespace {
 
+constexpr int kMaxCopies = 16;  // of what is joined, one of another, between it and its reader
+
 // Elements [begin, end) of a tensor of one dimension: element i is element i + shift of `tensor`.
 struct Part {
   int64_t begin = 0, end = 0, shift = 0;
@@ -229,12 +231,15 @@ class Rewriting {
   // Where these elements of a tensor of one dimension are, if that is in a part. `reader`: the
   // operator that wants them.
   std::optional<Part> Find(TensorId t, IndexRange elements, OperatorId reader) {
-    if (const Part* part = PartAround(t, elements); part != nullptr) return *part;
-    const Operator* op = ProducerOf(t);
-    if (op == nullptr || !IsPlain(t) || !MayBeCut(*op)) return std::nullopt;
-    const bool copies = Reads(op->function->nodes[op->function->outputs[0].body]);
-    if (copies && op->inputs.size() == 1) return Find(op->inputs[0], elements, reader);
-    return FindSum(t, elements, reader);
+    for (int copies = 0; copies <= kMaxCopies; ++copies) {
+      if (const Part* part = PartAround(t, elements); part != nullptr) return *part;
+      const Operator* op = ProducerOf(t);
+      if (op == nullptr || !IsPlain(t) || !MayBeCut(*op)) return std::nullopt;
+      const bool is_copy = Reads(op->function->nodes[op->function->outputs[0].body]);
+      if (!is_copy || op->inputs.size() != 1) return FindSum(t, elements, reader);
+      t = op->inputs[0];
+    }
+    return std::nullopt;
   }
 
   // The same of a tensor that is computed element by element of tensors that are joined alike.

@@ -139,7 +139,8 @@ class FormAttempts {
 }  // namespace
 
 stages::Result TryForms(const lineage::Problem& read, RunContext context, stages::Result known) {
-  const std::optional<lineage::Problem> parted = lineage::WithReadsOfParts(read);
+  std::optional<lineage::Problem> parted = lineage::WithReadsOfParts(read);
+  if (parted.has_value() && !stages::CheckProblem(*parted).ok()) parted.reset();
   const lineage::Problem& parts = parted.has_value() ? *parted : read;
   const std::optional<lineage::Problem> merged = lineage::WithoutRepeatedOperators(parts);
   const lineage::Problem& problem = merged.has_value() ? *merged : parts;

@@ -149,7 +149,7 @@ class ContributionComparison {
                                     "rounding may be as large as what ranks contribute"});
       return false;
     }
-    findings_->Checked(tensor.tier);
+    findings_->Compared(tensor);
     for (int k = 0; k < kSketches; ++k) {
       if (std::abs(gradient->sketches[k] - expected[k]) <= tolerance) continue;
       Fail(tensor, set, factor, rank, ranks, *gradient, expected, k, tolerance);

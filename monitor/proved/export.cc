@@ -219,7 +219,8 @@ class MonitorExport {
     std::map<TensorId, std::vector<std::pair<const ExportedSet*, TensorId>>> by_scalar;
     for (const ExportedSet& set : request_.sets) {
       if (set.kind != SetKind::kGradient || !IsShown(set)) continue;
-      const auto scaled = ScaledTensorOf(problem_.logical, set.model_after);
+      const TensorId computed = BeforeMoves(problem_.logical, set.model_after);
+      const auto scaled = ScaledTensorOf(problem_.logical, computed);
       if (scaled) by_scalar[scaled->scalar].emplace_back(&set, scaled->whole);
     }
     for (const auto& [scalar, gradients] : by_scalar) {
@@ -229,29 +230,28 @@ class MonitorExport {
       const auto clip = ClipCoefficientOf(problem_.logical, scalar, wholes);
       if (!clip || clip->of != wholes || !RanksClipSo(gradients, *clip)) continue;
       const sdfg::Tensor& norm = problem_.logical.tensors[clip->norm];
-      monitors_.clip =
-          ClipMonitor{clip->bound, clip->epsilon, norm.producer, PlaceText(norm.source)};
+      monitors_.clip = ClipMonitor{clip->bound, clip->epsilon, norm.producer,
+                                   PlaceText(norm.source), clip->unlimited};
       for (const auto& [set, whole] : gradients) clipped_[set] = whole;
       return;
     }
   }
 
-  // Then what ranks multiply is the model's gradient before clipping: where norms are below the
-  // bound both coefficients are 1, and functions of this kind that agree there agree.
+  // Then what ranks multiply, and add up, is the model's gradient before clipping: where norms are
+  // below the bound both coefficients are 1, and functions of this kind that agree there agree.
   bool RanksClipSo(const std::vector<std::pair<const ExportedSet*, TensorId>>& gradients,
                    const ClipCoefficient& clip) const {
     std::map<TensorId, bool> known;
     for (const auto& [set, whole] : gradients) {
       for (const ExportedPart& part : set->parts) {
         if (sdfg::ElementCount(problem_.parallel.tensors[part.after].shape) == 0) continue;
-        const auto scaled = ScaledTensorOf(problem_.parallel, part.after);
-        if (!scaled) return false;
-        const auto [at, is_new] = known.emplace(scaled->scalar, false);
-        if (is_new) {
-          at->second =
-              IsClipCoefficient(problem_.parallel, scaled->scalar, clip.bound, clip.epsilon);
+        const auto scalars = MultipliersOf(problem_.parallel, part.after);
+        if (!scalars) return false;
+        for (const TensorId scalar : *scalars) {
+          const auto [at, is_new] = known.emplace(scalar, false);
+          if (is_new) at->second = IsClipCoefficient(problem_.parallel, scalar, clip);
+          if (!at->second) return false;
         }
-        if (!at->second) return false;
       }
     }
     return true;

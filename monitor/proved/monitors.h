@@ -82,6 +82,7 @@ struct ClipMonitor {
   double epsilon = 0;
   int64_t order = 0;
   std::string place;
+  bool only_above = false;  // what was proved is of steps whose norm is above the bound
 };
 
 // A collective of the proved iteration that parameters, gradients or states depend on.

@@ -202,7 +202,7 @@ absl::Status ReadMesh(const MonitorValue& root, ProvedMonitors* monitors) {
 }
 
 absl::StatusOr<ClipMonitor> ReadClip(const MonitorValue& value) {
-  PLAN_RETURN_IF_ERROR(value.Allow({"bound", "epsilon", "order", "place"}));
+  PLAN_RETURN_IF_ERROR(value.Allow({"bound", "epsilon", "order", "place", "only_above"}));
   ClipMonitor clip;
   PLAN_ASSIGN_OR_RETURN(const MonitorValue bound, value.At("bound"));
   PLAN_ASSIGN_OR_RETURN(clip.bound, bound.Real());
@@ -213,6 +213,10 @@ absl::StatusOr<ClipMonitor> ReadClip(const MonitorValue& value) {
   PLAN_ASSIGN_OR_RETURN(clip.order, order.Whole(-1, kMostMonitorNumber));
   PLAN_ASSIGN_OR_RETURN(const MonitorValue place, value.At("place"));
   PLAN_ASSIGN_OR_RETURN(clip.place, place.Text());
+  if (value.Has("only_above")) {
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue only_above, value.At("only_above"));
+    PLAN_ASSIGN_OR_RETURN(clip.only_above, only_above.Truth());
+  }
   return clip;
 }
 
@@ -300,10 +304,11 @@ std::string MonitorsToText(const ProvedMonitors& monitors) {
                                   ",\n\"axes\": ", axes.dump());
   if (monitors.clip) {
     const ClipMonitor& clip = *monitors.clip;
-    const MonitorJson json = {{"bound", clip.bound},
-                              {"epsilon", clip.epsilon},
-                              {"order", clip.order},
-                              {"place", clip.place}};
+    MonitorJson json = {{"bound", clip.bound},
+                        {"epsilon", clip.epsilon},
+                        {"order", clip.order},
+                        {"place", clip.place}};
+    if (clip.only_above) json["only_above"] = true;
     absl::StrAppend(&text, ",\n\"clip\": ", json.dump());
   }
   const auto append_list = [&text](const char* key, const std::vector<std::string>& entries) {

@@ -44,11 +44,28 @@ class ProvedJudge : public Judge {
     }
     CheckConformance(&view, &own);
     for (size_t tier = 0; tier < 4; ++tier) findings->checked[tier] += own.checked[tier];
+    compared_.merge(own.compared);
+    was_sampled_ = was_sampled_ || sampled;
     for (Notice& notice : own.notices) Note(std::move(notice), findings);
     Raise(std::move(own.failures), sampled, findings);
   }
 
-  void End(const Run&, Findings*) override {}
+  void End(const Run&, Findings* findings) override {
+    if (!was_sampled_) {
+      Note({NoticeKind::kNotObserved, kMonitors, std::nullopt, "steps",
+            "no step that has ended has values of all ranks: a step ends when an optimizer of the "
+            "monitor has stepped"},
+           findings);
+      return;
+    }
+    for (const MonitoredTensor& tensor : layout_.tensors) {
+      if (compared_.count(tensor.name) > 0) continue;
+      Note({NoticeKind::kNotObserved, kMonitors, std::nullopt, tensor.name,
+            "no values of it were compared: one rank alone has each part, or the journals lack "
+            "the gradients and states that the proof speaks of"},
+           findings);
+    }
+  }
 
  private:
   static bool IsSampled(const StepOfRun& step) {
@@ -144,6 +161,8 @@ class ProvedJudge : public Judge {
   RunLayout layout_;
   bool values_fail_ = false, calls_fail_ = false;  // in the last step that shows them
   bool loss_is_scaled_ = false;
+  std::set<std::string> compared_;  // tensors of which values were
+  bool was_sampled_ = false;
   std::set<std::tuple<std::string, std::string, std::string>> noted_;
 };
 

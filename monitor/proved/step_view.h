@@ -40,7 +40,13 @@ struct StepFindings {
   std::vector<Notice> notices;  // may repeat those of earlier steps
   int64_t checked[4] = {};
 
+  std::set<std::string> compared;  // tensors of which values were
+
   void Checked(Tier tier) { ++checked[static_cast<size_t>(tier)]; }
+  void Compared(const MonitoredTensor& tensor) {
+    Checked(tensor.tier);
+    compared.insert(tensor.name);
+  }
 };
 
 // Looks facts up by rank, moment, set and tensor.

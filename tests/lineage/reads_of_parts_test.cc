@@ -160,6 +160,18 @@ TEST_F(ReadsOfParts, BuffersThatRanksJoinedOtherwiseStay) {
   EXPECT_FALSE(Rewritten().has_value());
 }
 
+// Each copy reads what was joined, too: a long chain of them is not followed from each.
+TEST_F(ReadsOfParts, CopiesAreFollowedSoFar) {
+  for (const int copies : {16, 17}) {
+    small_ = {};
+    wanted_ = {};
+    TensorId last = Apply(Join(4, 4), {Held(4), Held(4)});
+    for (int k = 0; k < copies; ++k) last = Apply(Instantiate("identity", {{8}}), {last});
+    Want(Apply(RowsOf(8, 4, 2), {last}));
+    EXPECT_EQ(Rewritten().has_value(), copies == 16);
+  }
+}
+
 TEST_F(ReadsOfParts, AReadBeyondOnePartStays) {
   const TensorId joined = Apply(Join(3, 5), {Held(3), Held(5)});
   Want(Apply(RowsOf(8, 2, 1), {joined}));

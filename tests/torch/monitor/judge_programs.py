@@ -1,6 +1,6 @@
 """Records and proves the programs of tests/torch/programs, and has healthy runs of them checked by what was proved.
 
-    judge_programs.py --binary FILE [--only PATTERN ...] [--keep DIRECTORY] [--seed N] [--steps N] [--dtype TYPE]
+    judge_programs.py --binary FILE [--only PATTERN ...] [--keep DIRECTORY] [--seed N] [--steps N] [--dtype TYPE] [--again]
 
 Of each program that runs on at most four ranks: the verdict, parameters, of how many something was compared with the proof and of
 how many a reason is given why nothing was, alarms, and whether losses, parameters and states are, bit for bit, those of a run
@@ -114,8 +114,10 @@ def count_parameters(found, report, monitors, directory):
         proved = json.load(file)
     reasons = {**unseen, **dict(map(tuple, proved["without"]))}
     reasons.update((notice["subject"], notice["statement"]) for notice in report["notices"]
-                   if notice["rule"] == "monitors" and notice["kind"] in ("not_applicable", "not_observed"))
+                   if notice["rule"] == "monitors" and notice["kind"] in ("not applicable", "not observed"))
     names.update(each["name"] for each in proved["tensors"] if any(own["kind"] == "gradient" for own in each["sets"]))
+    if "steps" in reasons:
+        reasons.update(dict.fromkeys(names, reasons["steps"]))
     monitored = {each["name"] for each in proved["tensors"]} & names - set(reasons)
     found.parameters, found.monitored = len(names), len(monitored)
     found.reasons = {name: reasons[name] for name in names if name in reasons}
@@ -131,24 +133,36 @@ def difference(alone, monitored):
     return "yes" if alone.digests == monitored.digests else "parameters differ"
 
 
-def judge(run, binary, directory):
+def compared_runs(run, scratch, again):
+    """The journals of a monitored run, and whether it computes what one without a monitor does. Those of an earlier call, if
+    `again` is not asked for."""
+    kept, journal = os.path.join(scratch, "same.txt"), os.path.join(scratch, "monitored", "journal")
+    if os.path.exists(kept) and not again:
+        with open(kept) as file:
+            return journal, file.read()
+    shutil.rmtree(scratch, ignore_errors=True)
+    os.makedirs(scratch)
+    runs = [execute(run, os.path.join(scratch, word), monitored=word == "monitored") for word in ("alone", "monitored")]
+    for word, outcome in zip(("alone", "monitored"), runs):
+        if outcome.error:
+            raise RuntimeError(f"{word}: " + outcome.error.strip().splitlines()[-1])
+    with open(kept, "w") as file:
+        file.write(difference(*runs))
+    return journal, difference(*runs)
+
+
+def judge(run, binary, directory, again):
     """The judgement of one run."""
     found = Judgement(run)
     found.verdict, monitors = monitors_of(run.program, binary, directory)
-    scratch = os.path.join(directory, f"{run.dtype}-{run.seed}")
-    shutil.rmtree(scratch, ignore_errors=True)
-    os.makedirs(scratch)
-    alone, monitored = (execute(run, os.path.join(scratch, word), monitored=word == "monitored") for word in ("alone", "monitored"))
-    if alone.error or monitored.error:
-        found.error = "alone: " * bool(alone.error) + (alone.error or monitored.error).strip().splitlines()[-1]
-        return found
-    found.same = difference(alone, monitored)
-    report, done = checked(binary, monitored.directory, monitors)
+    scratch = os.path.join(directory, f"{run.dtype}-{run.seed}-{run.steps}")
+    journal, found.same = compared_runs(run, scratch, again)
+    report, done = checked(binary, journal, monitors)
     if not report:
         found.error = f"check: exit {done.returncode}: {done.stderr.strip()[-200:]}"
         return found
     found.alarms, found.compared = report["alarms"], report["checked"]["proved"] + report["checked"]["derived"]
-    count_parameters(found, report, monitors, monitored.directory)
+    count_parameters(found, report, monitors, journal)
     with open(os.path.join(scratch, "report.json"), "w") as file:
         json.dump({**report, "reasons": found.reasons, "bare": found.bare}, file, indent=1)
     return found
@@ -162,6 +176,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--again", action="store_true", help="run programs again whose runs are in DIRECTORY")
     options = parser.parse_args()
     print(HEADER, flush=True)
     wrong = 0
@@ -173,7 +188,7 @@ def main():
             directory = os.path.join(options.keep or own, name)
             os.makedirs(directory, exist_ok=True)
             try:
-                found = judge(run, options.binary, directory)
+                found = judge(run, options.binary, directory, options.again)
             except Exception as error:  # the others are judged all the same
                 found = Judgement(run, error=(str(error).strip().splitlines() or [type(error).__name__])[-1])
         wrong += not found.right
