@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
         Program{"causal_mask_of_sequence_parts", {"add (", "causal_mask_of_sequence_parts.py:23"}},
         Program{"column_parallel_gradient", {"gradient of norm.weight: sum over tp missing"}},
         Program{"ddp_sum_for_average",
-                {"gradient of up.weight: 2 times too large = size of dp", "all_reduce",
+                {"gradient of down.bias: 2 times too large = size of dp", "all_reduce",
                  "adds where an average is needed"}},
         Program{"gradients_over_the_wrong_group",
                 {"gradient of down.weight", "all_reduce", "runs over tp where dp would be right"}},
