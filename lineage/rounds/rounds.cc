@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "lineage/rounds/carried_sums.h"
+#include "lineage/rounds/masked_functions.h"
 #include "lineage/rounds/recurrence.h"
-#include "sdfg/collectives.h"
+#include "lineage/rounds/ring_hops.h"
+#include "sdfg/coordinate_functions.h"
 #include "sdfg/infinite_values.h"
 
 namespace planproof::lineage::rounds {
@@ -24,13 +27,6 @@ using sdfg::TensorId;
 
 namespace {
 
-// Along a ring: rank c hands on to rank c + step.
-struct Hop {
-  AxisId axis = kNone;
-  int64_t step = 0;
-  bool operator==(const Hop&) const = default;
-};
-
 bool SameForm(const Tensor& a, const Tensor& b) {
   return a.shape == b.shape && a.axes == b.axes && a.dtype == b.dtype;
 }
@@ -42,11 +38,16 @@ class Finding {
         required_(required),
         family_of_(graph.tensors.size(), {-1, 0}),
         same_in_all_(graph.tensors.size(), false),
-        next_(graph.tensors.size(), kNone) {
+        next_(graph.tensors.size(), kNone),
+        consumers_(graph.tensors.size()),
+        factors_(graph.tensors.size()) {
     found_.operators.assign(graph.operators.size(), false);
     found_.first_of.assign(graph.tensors.size(), -1);
     for (OperatorId id = 0; id < Operators(); ++id) {
       const Operator& op = graph.operators[id];
+      for (const TensorId t : op.inputs) {
+        if (t != kNone) consumers_[t].push_back(id);
+      }
       if (op.lifted && op.kind == OperatorKind::kCompute) {
         by_key_.try_emplace({op.function.get(), op.inputs}, id);
       }
@@ -57,10 +58,15 @@ class Finding {
     if (!FindRing()) return std::nullopt;
     for (bool found = true; found;) {
       found = false;
+      CountTerms();
       for (OperatorId id = 0; id < Operators(); ++id) {
         const Operator& op = graph_.operators[id];
-        if (found_.operators[id] || !op.lifted || op.kind != OperatorKind::kCompute) continue;
-        found |= Computed(id) || Maxima(id) || Rescaled(id) || Sums(id);
+        if (found_.operators[id]) continue;
+        if (op.kind == OperatorKind::kCompute) {
+          found |= (op.lifted && (Computed(id) || Maxima(id) || Rescaled(id) || Scaled(id))) ||
+                   MaskedMaxima(id) || MaskedComputed(id);
+        }
+        found |= !found_.operators[id] && Sums(id);
       }
     }
     if (contradicts_ || found_.totals.empty() || !StandsForAll()) return std::nullopt;
@@ -76,46 +82,21 @@ class Finding {
 
   OperatorId Operators() const { return static_cast<OperatorId>(graph_.operators.size()); }
 
-  // How the operator hands on its operand along an axis, if it does.
-  Hop HopOf(const Operator& op) {
-    if (op.kind != OperatorKind::kPermute || op.lifted || op.inputs.size() != 1 ||
-        op.outputs.size() != 1 || op.outputs[0] == kNone ||
-        !SameForm(graph_.tensors[op.inputs[0]], graph_.tensors[op.outputs[0]])) {
-      return {};
-    }
-    const Tensor& tensor = graph_.tensors[op.inputs[0]];
-    const auto [known, fresh] = hops_.try_emplace({op.function.get(), tensor.axes});
-    if (!fresh) return known->second;
-    const std::string own = op.function->Serialize();
-    for (size_t a = 0; a < tensor.axes.size(); ++a) {
-      const int64_t ranks = tensor.shape[a];
-      if (ranks < kLeastRounds) continue;
-      for (const int64_t step : {int64_t{1}, ranks - 1}) {
-        std::vector<int64_t> source(static_cast<size_t>(ranks));
-        for (int64_t r = 0; r < ranks; ++r) source[r] = (r + ranks - step) % ranks;
-        const auto hop = sdfg::AxisPermute(tensor.shape, tensor.dtype, static_cast<int>(a), source);
-        if (hop.ok() && hop->Serialize() == own) known->second = {tensor.axes[a], step};
-      }
-    }
-    return known->second;
-  }
-
   // Tensors that are handed on from rank to rank until each was everywhere. All rings that count
   // run along the axis, and the way, of the first.
   bool FindRing() {
-    std::vector<Hop> hops(graph_.operators.size());
+    hops_ = HopsOf(graph_, kLeastRounds);
     std::vector<bool> handed_on(graph_.tensors.size(), false);
     std::vector<Hop> ways;
     for (OperatorId id = 0; id < Operators(); ++id) {
-      hops[id] = HopOf(graph_.operators[id]);
-      if (hops[id].axis != kNone && std::find(ways.begin(), ways.end(), hops[id]) == ways.end())
-        ways.push_back(hops[id]);
+      if (hops_[id].axis != kNone && std::find(ways.begin(), ways.end(), hops_[id]) == ways.end())
+        ways.push_back(hops_[id]);
     }
     for (const Hop& way : ways) {
       std::fill(next_.begin(), next_.end(), kNone);
       std::fill(handed_on.begin(), handed_on.end(), false);
       for (OperatorId id = 0; id < Operators(); ++id) {
-        if (!(hops[id] == way)) continue;
+        if (!(hops_[id] == way)) continue;
         next_[graph_.operators[id].inputs[0]] = id;
         handed_on[graph_.operators[id].outputs[0]] = true;
       }
@@ -330,15 +311,8 @@ class Finding {
     };
     std::vector<TensorId> values = Carry(second, start, operands, &operators);
     if (values.empty() || !AreNumbers(values)) return false;
-    Total total;
-    total.kind = Total::Kind::kMaximum;
-    total.result = values.back();
-    total.family = static_cast<int>(found_.families.size());
-    total.first = first;
-    found_.totals.push_back(std::move(total));
     NoteOperands(first, op, {maximum->before});
-    Add({Family::Kind::kMaximum, std::move(values), first, 0});
-    Use(operators);
+    AddMaxima(std::move(values), first, operators, nullptr);
     return true;
   }
 
@@ -383,49 +357,291 @@ class Finding {
     return true;
   }
 
-  // Sums of the members of a family, added up on the spot or handed on before each addition.
-  bool Sums(OperatorId second) {
-    const Operator& op = graph_.operators[second];
-    if (!HasOneOutput(op) || op.inputs.size() != 2 || !IsSum(*op.function)) return false;
-    for (const int before : {0, 1}) {
-      const TensorId own = op.inputs[1 - before], start = op.inputs[before];
-      if (own == kNone || start == kNone || !IsMember(own, 1)) continue;
-      const TensorId member = found_.families[family_of_[own].family].members[0];
-      if (start == member && AddedUp(second, own, false)) return true;
-      if (start == HandedOn(member) && !IsMember(start) && AddedUp(second, own, true)) return true;
+  // How many terms each tensor is the sum of, if it is one.
+  void CountTerms() {
+    terms_.assign(graph_.tensors.size(), 1);
+    for (OperatorId id = 0; id < Operators(); ++id) {
+      const Operator& op = graph_.operators[id];
+      if (found_.operators[id] || op.outputs.size() != 1 || op.outputs[0] == kNone ||
+          IsMember(op.outputs[0])) {
+        continue;
+      }
+      const bool scales =
+          op.lifted && std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) {
+            return t != kNone && factors_[t].family >= 0;
+          });
+      int64_t terms = 1;
+      if (hops_[id].axis == found_.axis && hops_[id].axis != kNone) {
+        terms = terms_[op.inputs[0]];
+      } else if (scales) {
+        for (const TensorId t : op.inputs) {
+          if (t != kNone) terms = std::max(terms, terms_[t]);
+        }
+      } else if (op.lifted && IsSum(*op.function)) {
+        terms = terms_[op.inputs[0]] + terms_[op.inputs[1]];
+      }
+      terms_[op.outputs[0]] = std::min(terms, found_.count + 1);
+    }
+  }
+
+  // Sums of the members of a family: where they are, handed on from addition to addition, or scaled
+  // with the maxima.
+  bool Sums(OperatorId last) {
+    const Operator& op = graph_.operators[last];
+    if (!HasOneOutput(op) || IsMember(op.outputs[0]) || terms_[op.outputs[0]] != found_.count)
+      return false;
+    const auto is_term = [&](TensorId t) { return IsMember(t); };
+    const auto shift_of = [&](OperatorId id) -> std::optional<int64_t> {
+      if (hops_[id].axis != found_.axis) return std::nullopt;
+      return found_.count - hops_[id].step;
+    };
+    const auto factor_of = [&](TensorId t) { return factors_[t]; };
+    const auto is_free = [&](OperatorId id) { return !found_.operators[id]; };
+    const SumReader reader = {graph_, found_.count, is_term, shift_of, factor_of, is_free};
+    const std::optional<Sum> sum = SumOf(reader, op.outputs[0], static_cast<size_t>(found_.count));
+    if (!sum.has_value()) return false;
+    std::optional<Total> total = TotalOf(*sum);
+    if (!total.has_value()) return false;
+    total->result = op.outputs[0];
+    if (!SameForm(graph_.tensors[op.outputs[0]], graph_.tensors[sum->terms[0].tensor])) return false;
+    found_.totals.push_back(*std::move(total));
+    Use(sum->operators);
+    return true;
+  }
+
+  // One term of each round of one family, all of them alike.
+  std::optional<Total> TotalOf(const Sum& sum) const {
+    const int64_t n = found_.count;
+    Total total;
+    total.family = family_of_[sum.terms[0].tensor].family;
+    std::vector<bool> rounds(static_cast<size_t>(n), false);
+    bool here = true, home = true, scaled = sum.scale_family >= 0;
+    for (const Term& term : sum.terms) {
+      const Place place = family_of_[term.tensor];
+      if (place.family != total.family || rounds[place.round]) return std::nullopt;
+      rounds[place.round] = true;
+      const bool last = place.round == n - 1;
+      here &= term.shift == 0 && !term.scaled;
+      home &= term.shift == found_.step * place.round % n && !term.scaled;
+      scaled &= term.shift == 0 && (last ? !term.scaled
+                                         : term.scaled && term.from == place.round &&
+                                               term.to == n - 1);
+    }
+    if (!here && !home && !scaled) return std::nullopt;
+    total.kind = here   ? Total::Kind::kSum
+                 : home ? Total::Kind::kOfPieces
+                        : Total::Kind::kRescaled;
+    if (total.kind == Total::Kind::kRescaled) {
+      total.terms = total.family;
+      total.family = sum.scale_family;
+      total.scale_dims = sum.scale_dims;
+    }
+    return total;
+  }
+
+  // Operators exp(M[r - 1] - M[r]), of which nothing is left but what they scale.
+  void AddFactors(int family) {
+    const std::vector<TensorId> maxima = found_.families[family].members;
+    for (size_t r = 1; r < maxima.size(); ++r) {
+      for (const OperatorId id : consumers_[maxima[r]]) {
+        const Operator& op = graph_.operators[id];
+        if (found_.operators[id] || !op.lifted || !HasOneOutput(op)) continue;
+        const std::optional<Difference> change = DifferenceOf(*op.function);
+        if (!change.has_value() || op.inputs[change->a] != maxima[r - 1] ||
+            op.inputs[change->b] != maxima[r]) {
+          continue;
+        }
+        std::vector<OperatorId> operators = {id};
+        for (const OperatorId reader : consumers_[op.outputs[0]]) {
+          const Operator& exp = graph_.operators[reader];
+          if (!exp.lifted || !HasOneOutput(exp) || !IsExponential(*exp.function)) continue;
+          factors_[exp.outputs[0]] = {family, static_cast<int64_t>(r)};
+          operators.push_back(reader);
+        }
+        if (operators.size() > 1) Use(operators);
+      }
+    }
+  }
+
+  // What rounds scale on their way back, from the last to the first: `last` is the operator that
+  // makes the member of the round before the last.
+  bool Scaled(OperatorId last) {
+    const Operator& op = graph_.operators[last];
+    if (!HasOneOutput(op)) return false;
+    for (const Scaling& scaling : ScalingsOf(*op.function)) {
+      const TensorId start = op.inputs[scaling.x], by = op.inputs[scaling.factor];
+      if (start == kNone || by == kNone || factors_[by].round != found_.count - 1) continue;
+      std::vector<OperatorId> operators = {last};
+      std::vector<TensorId> members = {start, op.outputs[0]};
+      for (int64_t r = found_.count - 2; r > 0; --r) {
+        const OperatorId next = ScaledNext(op, scaling, members.back(), factors_[by].family, r);
+        if (next == kNone) break;
+        operators.push_back(next);
+        members.push_back(graph_.operators[next].outputs[0]);
+      }
+      const bool alike = std::all_of(members.begin(), members.end(), [&](TensorId t) {
+        return !IsMember(t) && SameForm(graph_.tensors[t], graph_.tensors[start]);
+      });
+      if (static_cast<int64_t>(members.size()) != found_.count || !alike ||
+          graph_.tensors[by].axes != graph_.tensors[start].axes) {
+        continue;
+      }
+      std::reverse(members.begin(), members.end());
+      Family family = {Family::Kind::kScaled, std::move(members)};
+      family.scale = factors_[by].family;
+      family.scale_dims = scaling.factor_dims;
+      Add(std::move(family));
+      Use(operators);
+      return true;
     }
     return false;
   }
 
-  bool AddedUp(OperatorId second, TensorId own, bool travels) {
-    const Operator& op = graph_.operators[second];
-    const int family = family_of_[own].family;
-    std::vector<OperatorId> operators = {second};
-    TensorId value = op.outputs[0];
-    const auto hop = [&](TensorId from) {
-      const TensorId to = HandedOn(from);
-      if (to == kNone || IsMember(to) || found_.operators[next_[from]]) return kNone;
-      operators.push_back(next_[from]);
-      return to;
-    };
-    if (travels && hop(found_.families[family].members[0]) == kNone) return false;
-    for (int64_t r = 2; r < found_.count; ++r) {
-      const TensorId before = travels ? hop(value) : value;
-      const TensorId more = found_.families[family].members[r];
-      if (before == kNone || IsMember(before)) return false;
-      OperatorId next = Find(op.function.get(), {before, more});
-      if (next == kNone) next = Find(op.function.get(), {more, before});
-      if (next == kNone || !HasOneOutput(graph_.operators[next])) return false;
-      operators.push_back(next);
-      value = graph_.operators[next].outputs[0];
+  OperatorId ScaledNext(const Operator& like, const Scaling& scaling, TensorId value, int family,
+                        int64_t round) const {
+    for (const OperatorId id : consumers_[value]) {
+      const Operator& op = graph_.operators[id];
+      if (found_.operators[id] || !op.lifted || op.function != like.function || !HasOneOutput(op) ||
+          op.inputs[scaling.x] != value || op.inputs[scaling.factor] == kNone) {
+        continue;
+      }
+      const ScaleFactor& factor = factors_[op.inputs[scaling.factor]];
+      if (factor.family == family && factor.round == round) return id;
     }
-    if (travels) value = hop(value);
-    if (value == kNone || IsMember(value) || !SameForm(graph_.tensors[value], graph_.tensors[own]))
-      return false;
-    found_.totals.push_back(
-        {travels ? Total::Kind::kOfPieces : Total::Kind::kSum, value, family, kNone, {}});
+    return kNone;
+  }
+
+  // The functions of these operators, one of each round, with explicit coordinates. All operands
+  // vary over the axes of the result.
+  std::optional<MaskedRounds> AsMasked(const std::vector<OperatorId>& operators) {
+    const Operator& first = graph_.operators[operators[0]];
+    const std::vector<AxisId>& axes = graph_.tensors[first.outputs[0]].axes;
+    MaskedRounds rounds;
+    rounds.axes = axes.size();
+    rounds.ring = static_cast<size_t>(std::find(axes.begin(), axes.end(), found_.axis) - axes.begin());
+    rounds.count = found_.count;
+    rounds.step = found_.step;
+    for (const TensorId t : first.inputs) rounds.of_piece.push_back(IsMember(t, 0));
+    for (const OperatorId id : operators) {
+      const Operator& op = graph_.operators[id];
+      std::vector<std::vector<AxisId>> input_axes;
+      for (const TensorId t : op.inputs) {
+        if (t == kNone || graph_.tensors[t].axes != axes) return std::nullopt;
+        input_axes.push_back(axes);
+      }
+      if (!op.lifted) {
+        rounds.functions.push_back(op.function);
+        continue;
+      }
+      std::shared_ptr<const IndexFunction>& known = explicit_[{op.function.get(), axes}];
+      if (known == nullptr) {
+        auto made = sdfg::CombineByCoordinate({*op.function}, graph_.axes, {}, input_axes, axes,
+                                              /*affine=*/false);
+        if (!made.ok()) return std::nullopt;
+        known = std::make_shared<IndexFunction>(*std::move(made));
+      }
+      rounds.functions.push_back(known);
+    }
+    return rounds;
+  }
+
+  // Operators that read these, of one output like that of the given one; none counts yet.
+  std::vector<OperatorId> Reading(const std::vector<TensorId>& operands, const Operator& like) const {
+    std::vector<OperatorId> reading;
+    for (const OperatorId id : consumers_[operands[0]]) {
+      const Operator& op = graph_.operators[id];
+      if (!found_.operators[id] && op.kind == OperatorKind::kCompute && op.inputs == operands &&
+          HasOneOutput(op) && !IsMember(op.outputs[0]) &&
+          SameForm(graph_.tensors[op.outputs[0]], graph_.tensors[like.outputs[0]]) &&
+          std::find(reading.begin(), reading.end(), id) == reading.end()) {
+        reading.push_back(id);
+      }
+    }
+    return reading;
+  }
+
+  // The same operator in all rounds, but for its mask.
+  bool MaskedComputed(OperatorId first) {
+    const Operator& op = graph_.operators[first];
+    if (!HasOneOutput(op) || IsMember(op.outputs[0]) || !IsOfRound(op.inputs, 0)) return false;
+    std::vector<OperatorId> operators = Reading(op.inputs, op);
+    const auto own = std::find(operators.begin(), operators.end(), first);
+    if (own == operators.end()) return false;
+    const size_t which = own - operators.begin();  // of those that read the same
+    operators = {first};
+    for (int64_t r = 1; r < found_.count; ++r) {
+      std::vector<TensorId> operands = op.inputs;
+      for (TensorId& t : operands) t = InRound(t, 0, r);
+      const std::vector<OperatorId> others = Reading(operands, op);
+      if (others.size() <= which) return false;
+      operators.push_back(others[which]);
+    }
+    const std::optional<MaskedRounds> masked = AsMasked(operators);
+    if (!masked.has_value()) return false;
+    auto& known = products_[{masked->functions, masked->of_piece}];
+    if (!known.has_value()) {
+      auto product = ProductOfAllRounds(*masked);
+      known = product.has_value() ? std::make_shared<IndexFunction>(*std::move(product)) : nullptr;
+    }
+    if (*known == nullptr) return false;
+    Family family = {Family::Kind::kComputed, {}, first, 0};
+    for (const OperatorId id : operators) family.members.push_back(graph_.operators[id].outputs[0]);
+    family.function = *known;
+    NoteSameInAll(op.inputs);
+    Add(std::move(family));
     Use(operators);
     return true;
+  }
+
+  // Maxima of what masks leave of each round.
+  bool MaskedMaxima(OperatorId first) {
+    const Operator& op = graph_.operators[first];
+    if (op.inputs.size() != 1 || !HasOneOutput(op) || IsMember(op.outputs[0]) ||
+        op.inputs[0] == kNone || !IsMember(op.inputs[0], 0)) {
+      return false;
+    }
+    const std::vector<TensorId>& read = found_.families[family_of_[op.inputs[0]].family].members;
+    for (const int input : {0, 1}) {
+      std::vector<OperatorId> operators = {first};
+      std::vector<TensorId> values = {op.outputs[0]};
+      for (int64_t r = 1; r < found_.count; ++r) {
+        std::vector<TensorId> operands = {read[r], values.back()};
+        if (input == 1) std::swap(operands[0], operands[1]);
+        const std::vector<OperatorId> next = Reading(operands, op);
+        if (next.empty()) break;
+        operators.push_back(next[0]);
+        values.push_back(graph_.operators[next[0]].outputs[0]);
+      }
+      if (static_cast<int64_t>(values.size()) != found_.count || !AreNumbers(read)) continue;
+      const std::optional<MaskedRounds> masked = AsMasked(operators);
+      if (!masked.has_value()) continue;
+      auto& known = maxima_[{masked->functions, input}];
+      if (!known.has_value()) {
+        auto maximum = MaximumOfAllRounds(*masked, input, 1 - input);
+        known = maximum.has_value() ? std::make_shared<IndexFunction>(*std::move(maximum)) : nullptr;
+      }
+      if (*known == nullptr) continue;
+      AddMaxima(std::move(values), first, operators, *known);
+      return true;
+    }
+    return false;
+  }
+
+  void AddMaxima(std::vector<TensorId> values, OperatorId first,
+                 const std::vector<OperatorId>& operators,
+                 std::shared_ptr<const IndexFunction> function) {
+    Total total;
+    total.kind = Total::Kind::kMaximum;
+    total.result = values.back();
+    total.family = static_cast<int>(found_.families.size());
+    total.first = first;
+    const int family = total.family;
+    found_.totals.push_back(std::move(total));
+    Family maxima = {Family::Kind::kMaximum, std::move(values), first, 0};
+    maxima.function = std::move(function);
+    Add(std::move(maxima));
+    Use(operators);
+    AddFactors(family);
   }
 
   // Nothing else reads what one round alone makes.
@@ -455,7 +671,19 @@ class Finding {
   bool contradicts_ = false;
   std::vector<OperatorId> next_;  // by tensor: the operator that hands it on
   absl::flat_hash_map<Key, OperatorId> by_key_;
-  std::map<std::pair<const IndexFunction*, std::vector<AxisId>>, Hop> hops_;
+  std::vector<Hop> hops_;                           // by operator
+  std::vector<std::vector<OperatorId>> consumers_;  // by tensor
+  std::vector<ScaleFactor> factors_;                // by tensor
+  std::vector<int64_t> terms_;                      // by tensor
+  std::map<std::pair<const IndexFunction*, std::vector<AxisId>>,
+           std::shared_ptr<const IndexFunction>>
+      explicit_;
+  // What was made of functions by round; null if nothing was.
+  using Functions = std::vector<std::shared_ptr<const IndexFunction>>;
+  std::map<std::pair<Functions, std::vector<bool>>,
+           std::optional<std::shared_ptr<const IndexFunction>>>
+      products_;
+  std::map<std::pair<Functions, int>, std::optional<std::shared_ptr<const IndexFunction>>> maxima_;
   Rounds found_;
 };
 
