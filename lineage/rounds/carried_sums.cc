@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lineage/rounds/recurrence.h"
+#include "lineage/rounds/ring_hops.h"
 
 namespace planproof::lineage::rounds {
 
@@ -10,7 +11,6 @@ using sdfg::kNone;
 using sdfg::Operator;
 using sdfg::OperatorId;
 using sdfg::OperatorKind;
-using sdfg::Tensor;
 using sdfg::TensorId;
 
 namespace {
@@ -30,8 +30,7 @@ class Reading {
         return std::nullopt;
       }
       // Each term takes at most one sum, one scaling and one hop for each round.
-      if (found_.terms.size() + open_.size() > count_ ||
-          found_.operators.size() > 4 * count_ + 4) {
+      if (found_.terms.size() + open_.size() > count_ || found_.operators.size() > 4 * count_ + 4) {
         return std::nullopt;
       }
     }
@@ -58,8 +57,7 @@ class Reading {
   }
 
   bool IsAlike(TensorId a, TensorId b) const {
-    const Tensor &x = reader_.graph.tensors[a], &y = reader_.graph.tensors[b];
-    return a != kNone && x.shape == y.shape && x.axes == y.axes && x.dtype == y.dtype;
+    return a != kNone && SameForm(reader_.graph.tensors[a], reader_.graph.tensors[b]);
   }
 
   bool Add(const Term& term, const Operator& op) {
@@ -82,8 +80,7 @@ class Reading {
         continue;
       }
       const ScaleFactor factor = reader_.factor_of(by);
-      if (factor.family < 0 || term.shift != 0 ||
-          (term.scaled && term.from != factor.round)) {
+      if (factor.family < 0 || term.shift != 0 || (term.scaled && term.from != factor.round)) {
         continue;
       }
       if (found_.scale_family < 0) {

@@ -28,8 +28,8 @@ struct Term {
 
 struct Sum {
   std::vector<Term> terms;
-  int scale_family = -1;                  // of M, if a term is scaled
-  std::vector<int> scale_dims;            // by dimension of M: the output's, -1 if it is 1 long
+  int scale_family = -1;                    // of M, if a term is scaled
+  std::vector<int> scale_dims;              // by dimension of M: the output's, -1 if it is 1 long
   std::vector<sdfg::OperatorId> operators;  // that the sum stands for
 };
 

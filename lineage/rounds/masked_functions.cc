@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "lineage/rounds/at_rank.h"
 #include "lineage/rounds/recurrence.h"
 
 namespace planproof::lineage::rounds {
@@ -21,160 +22,8 @@ using sdfg::VarId;
 
 namespace {
 
-constexpr int64_t kLargestInteger = int64_t{1} << 40;  // sums of products of less do not overflow
-
-constexpr int kMaxSteps = 1000;  // of a look at one round's function at one rank
-
-// The sum of coefficients times indices is at most `bound`. An index is named by the dimension of
-// the output that it is, kBound if it is that of the maximum.
-constexpr int kBound = -1;
-struct Condition {
-  enum class Kind : uint8_t { kNever, kAlways, kLinear } kind = Kind::kAlways;
-  std::map<int, int64_t> form;
-  int64_t bound = 0;
-};
-
-// One round's function at one rank.
-class AtRank {
- public:
-  AtRank(const MaskedRounds& rounds, size_t round, int64_t rank)
-      : rounds_(rounds), f_(*rounds.functions[round]), rank_(rank) {
-    for (size_t d = 0; d < f_.outputs[0].dims.size(); ++d) {
-      name_[f_.outputs[0].dims[d]] = static_cast<int>(d);
-    }
-  }
-
-  const IndexFunction& function() const { return f_; }
-  void Name(VarId var) { name_[var] = kBound; }
-  const Node& At(ExprId id) const { return f_.nodes[id]; }
-
-  // What stands there where branches are chosen by the rank alone.
-  ExprId Chosen(ExprId id) const {
-    while (At(id).op == Op::kSelect) {
-      if (const std::optional<bool> here = IsThisRank(At(At(id).args[0])); here.has_value()) {
-        id = At(id).args[*here ? 1 : 2];
-        continue;
-      }
-      const std::optional<Condition> condition = ConditionAt(At(id).args[0]);
-      if (!condition.has_value() || condition->kind == Condition::Kind::kLinear) break;
-      id = At(id).args[condition->kind == Condition::Kind::kAlways ? 1 : 2];
-    }
-    return id;
-  }
-
-  std::optional<Condition> ConditionAt(ExprId id) const {
-    if (++steps_ > kMaxSteps) return std::nullopt;
-    const Node& node = At(id);
-    switch (node.op) {
-      case Op::kIntLessEq:
-        return Compared(node.args[0], node.args[1], 0);
-      case Op::kIntLess:
-        return Compared(node.args[0], node.args[1], -1);
-      case Op::kIntEq: {
-        const auto less = Compared(node.args[0], node.args[1], 0);
-        const auto more = Compared(node.args[1], node.args[0], 0);
-        if (!less.has_value() || !more.has_value()) return std::nullopt;
-        return Both(*less, *more);
-      }
-      case Op::kAnd: {
-        const auto a = ConditionAt(node.args[0]), b = ConditionAt(node.args[1]);
-        if (!a.has_value() || !b.has_value()) return std::nullopt;
-        return Both(*a, *b);
-      }
-      default:
-        return std::nullopt;
-    }
-  }
-
-  // Both hold; nothing if that is no condition of this form.
-  static std::optional<Condition> Both(const Condition& a, const Condition& b) {
-    if (a.kind == Condition::Kind::kNever || b.kind == Condition::Kind::kAlways) return a;
-    if (b.kind == Condition::Kind::kNever || a.kind == Condition::Kind::kAlways) return b;
-    return std::nullopt;
-  }
-
- private:
-  struct Linear {
-    std::map<int, int64_t> form;
-    int64_t constant = 0;
-  };
-
-  // Of what selects by rank there is a branch for each: told without arithmetic.
-  std::optional<bool> IsThisRank(const Node& condition) const {
-    if (condition.op != Op::kIntEq) return std::nullopt;
-    const Node &index = At(condition.args[0]), &constant = At(condition.args[1]);
-    if (index.op != Op::kIndex || constant.op != Op::kIntConst ||
-        index.var != f_.outputs[0].dims[rounds_.ring]) {
-      return std::nullopt;
-    }
-    return constant.value == rank_;
-  }
-
-  std::optional<Linear> LinearAt(ExprId id) const {
-    if (++steps_ > kMaxSteps) return std::nullopt;
-    const Node& node = At(id);
-    switch (node.op) {
-      case Op::kIntConst:
-        return Checked({{}, node.value});
-      case Op::kIndex: {
-        const auto name = name_.find(node.var);
-        if (name == name_.end()) return std::nullopt;
-        if (name->second == static_cast<int>(rounds_.ring)) return Linear{{}, rank_};
-        const bool local = name->second == kBound || name->second >= static_cast<int>(rounds_.axes);
-        return local ? std::optional(Linear{{{name->second, 1}}, 0}) : std::nullopt;
-      }
-      case Op::kIntAdd: {
-        auto sum = LinearAt(node.args[0]);
-        const auto other = LinearAt(node.args[1]);
-        if (!sum.has_value() || !other.has_value()) return std::nullopt;
-        Add(*other, 1, &*sum);
-        return Checked(*std::move(sum));
-      }
-      case Op::kIntScale: {
-        const auto one = LinearAt(node.args[0]);
-        if (!one.has_value() || std::abs(node.value) >= (1 << 20)) return std::nullopt;
-        Linear scaled;
-        Add(*one, node.value, &scaled);
-        return Checked(std::move(scaled));
-      }
-      default:
-        return std::nullopt;
-    }
-  }
-
-  static void Add(const Linear& more, int64_t factor, Linear* sum) {
-    for (const auto& [name, coefficient] : more.form) {
-      if ((sum->form[name] += factor * coefficient) == 0) sum->form.erase(name);
-    }
-    sum->constant += factor * more.constant;
-  }
-
-  static std::optional<Linear> Checked(Linear linear) {
-    bool small = std::abs(linear.constant) < kLargestInteger;
-    for (const auto& [name, factor] : linear.form) small &= std::abs(factor) < (1 << 20);
-    return small ? std::optional(std::move(linear)) : std::nullopt;
-  }
-
-  // a <= b + more
-  std::optional<Condition> Compared(ExprId a, ExprId b, int64_t more) const {
-    auto left = LinearAt(a);
-    const auto right = LinearAt(b);
-    if (!left.has_value() || !right.has_value()) return std::nullopt;
-    Add(*right, -1, &*left);
-    Condition condition = {Condition::Kind::kLinear, left->form, more - left->constant};
-    if (condition.form.empty()) {
-      condition.kind = condition.bound >= 0 ? Condition::Kind::kAlways : Condition::Kind::kNever;
-    }
-    return condition;
-  }
-
-  const MaskedRounds& rounds_;
-  const IndexFunction& f_;
-  const int64_t rank_;
-  std::map<VarId, int> name_;
-  mutable int steps_ = 0;
-};
-
+constexpr int kMaxCopied = 1000;     // expressions
+constexpr int64_t kMaxRanks = 4096;  // there is a bound for each rank in each round
 constexpr size_t kMaxFactors = 16;
 
 // The factors of a product and the condition under which it is not 0.
@@ -202,7 +51,7 @@ bool AddFactors(const AtRank& at, ExprId id, Product* product) {
   }
   const auto condition = at.ConditionAt(node.args[0]);
   if (!condition.has_value() || !IsZero(at.At(node.args[2]))) return false;
-  const auto both = AtRank::Both(product->condition, *condition);
+  const auto both = Both(product->condition, *condition);
   if (!both.has_value()) return false;
   product->condition = *both;
   return AddFactors(at, node.args[1], product);
@@ -234,7 +83,7 @@ class Bounds {
       return std::nullopt;
     }
     for (const auto& [name, factor] : form_) {
-      if (name == kBound) return std::nullopt;
+      if (name == kOfMaximum) return std::nullopt;
       const int64_t end = factor * (f.vars[f.outputs[0].dims[name]].extent - 1);
       least_ += std::min<int64_t>(end, 0);
       most_ += std::max<int64_t>(end, 0);
@@ -281,7 +130,7 @@ class Bounds {
 
   bool Fits(const std::array<int64_t, 3>& affine) const {
     if (std::any_of(affine.begin(), affine.end(),
-                    [](int64_t x) { return std::abs(x) >= kLargestInteger; })) {
+                    [](int64_t x) { return std::abs(x) >= kMaxBound; })) {
       return false;
     }
     return std::all_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
@@ -327,7 +176,7 @@ class WithPiece {
   // kNoExpr if it depends on coordinates other than by reading at the output's own.
   ExprId Copy(ExprId id) {
     Node node = f_.nodes[id];
-    if (++copied_ > kMaxSteps || node.op == Op::kOpaque || node.op == Op::kNegInf) return kNoExpr;
+    if (++copied_ > kMaxCopied || node.op == Op::kOpaque || node.op == Op::kNegInf) return kNoExpr;
     if (node.op == Op::kIndex) {
       return IsCoordinate(node.var) || vars_[node.var] < 0 ? kNoExpr
                                                            : builder_.Index(vars_[node.var]);
@@ -382,14 +231,14 @@ class WithPiece {
 };
 
 bool HasCoordinates(const IndexFunction& f, size_t axes) {
-  return std::all_of(f.inputs.begin(), f.inputs.end(), [&](const sdfg::FunctionInput& input) {
-    return input.shape.size() >= axes;
-  });
+  return std::all_of(f.inputs.begin(), f.inputs.end(),
+                     [&](const sdfg::FunctionInput& input) { return input.shape.size() >= axes; });
 }
 
 // All are functions of one output, of one shape, that are defined wherever their nodes are.
 bool AreAlike(const MaskedRounds& rounds) {
-  if (rounds.functions.size() != static_cast<size_t>(rounds.count)) return false;
+  if (rounds.functions.size() != static_cast<size_t>(rounds.count) || rounds.count > kMaxRanks)
+    return false;
   const Shape shape = rounds.functions[0]->outputs[0].shape(rounds.functions[0]->vars);
   return std::all_of(rounds.functions.begin(), rounds.functions.end(), [&](const auto& f) {
     return f->outputs.size() == 1 && f->premises.empty() && f->outputs[0].body != kNoExpr &&
@@ -410,10 +259,9 @@ std::optional<IndexFunction> ProductOfAllRounds(const MaskedRounds& rounds) {
     const IndexFunction& f = *rounds.functions[r];
     if (f.inputs.size() != rounds.of_piece.size()) return std::nullopt;
     for (int64_t rank = 0; rank < rounds.count; ++rank) {
-      const AtRank at(rounds, r, rank);
+      const AtRank at(f, rounds.axes, rounds.ring, rank);
       Product product;
-      if (!AddFactors(at, f.outputs[0].body, &product) ||
-          !bounds.Add(r, rank, product.condition)) {
+      if (!AddFactors(at, f.outputs[0].body, &product) || !bounds.Add(r, rank, product.condition)) {
         return std::nullopt;
       }
       if (product.condition.kind == Condition::Kind::kNever) {
@@ -465,7 +313,7 @@ std::optional<Row> RowOf(AtRank* at, ExprId id) {
   if (at->At(id).op != Op::kReduceMax) return std::nullopt;
   Row row;
   row.var = at->At(id).var;
-  at->Name(row.var);
+  at->SetOfMaximum(row.var);
   if (at->function().vars[row.var].extent < 1) return std::nullopt;
   row.element = at->Chosen(at->At(id).args[0]);
   if (at->At(row.element).op != Op::kSelect) return row;
@@ -483,9 +331,9 @@ bool HasOne(const IndexFunction& f, const Row& row) {
     return row.condition.kind == Condition::Kind::kAlways;
   int64_t most = 0;
   for (const auto& [name, factor] : row.condition.form) {
-    const VarId var = name == kBound ? row.var : f.outputs[0].dims[name];
+    const VarId var = name == kOfMaximum ? row.var : f.outputs[0].dims[name];
     const int64_t end = factor * (f.vars[var].extent - 1);
-    most += name == kBound ? std::min<int64_t>(end, 0) : std::max<int64_t>(end, 0);
+    most += name == kOfMaximum ? std::min<int64_t>(end, 0) : std::max<int64_t>(end, 0);
   }
   return most <= row.condition.bound;
 }
@@ -508,16 +356,16 @@ bool IsElementOf(const IndexFunction& f, ExprId id, int input, size_t axes) {
 
 }  // namespace
 
-std::optional<IndexFunction> MaximumOfAllRounds(const MaskedRounds& rounds, int input,
-                                                int before) {
+std::optional<IndexFunction> MaximumOfAllRounds(const MaskedRounds& rounds, int input, int before) {
   if (!AreAlike(rounds) || rounds.functions[0]->inputs.size() != 1) return std::nullopt;
   const IndexFunction& first = *rounds.functions[0];
   std::optional<Row> of;
+  bool masked = false;
   for (size_t r = 0; r < rounds.functions.size(); ++r) {
     const IndexFunction& f = *rounds.functions[r];
     const int read = r == 0 ? 0 : input;
     for (int64_t rank = 0; rank < rounds.count; ++rank) {
-      AtRank at(rounds, r, rank);
+      AtRank at(f, rounds.axes, rounds.ring, rank);
       ExprId value = at.Chosen(f.outputs[0].body);
       if (r > 0) {
         const Node& larger = at.At(value);
@@ -532,6 +380,7 @@ std::optional<IndexFunction> MaximumOfAllRounds(const MaskedRounds& rounds, int 
         return std::nullopt;
       }
       if (!of.has_value()) of = row;
+      masked |= row->condition.kind != Condition::Kind::kAlways;
       if (f.vars[row->var].extent != first.vars[of->var].extent ||
           !SameExpression(f, row->element, first, of->element, {{row->var, of->var}},
                           [&](int a, int b) { return a == read && b == 0; })) {
@@ -539,6 +388,7 @@ std::optional<IndexFunction> MaximumOfAllRounds(const MaskedRounds& rounds, int 
       }
     }
   }
+  if (!masked) return std::nullopt;
   WithPiece made(rounds, first);
   const VarId var = made.NewVar(of->var);
   const ExprId element = made.Copy(of->element);

@@ -20,10 +20,10 @@ namespace planproof::lineage::rounds {
 // The functions of one operator by round, with explicit coordinates.
 struct MaskedRounds {
   std::vector<std::shared_ptr<const sdfg::IndexFunction>> functions;
-  size_t axes = 0;      // coordinates of the output and of each input, in one order
-  size_t ring = 0;      // which of them is the rank
-  int64_t count = 0;    // rounds, and ranks
-  int64_t step = 1;     // in round r rank c has piece c - step r
+  size_t axes = 0;             // coordinates of the output and of each input, in one order
+  size_t ring = 0;             // which of them is the rank
+  int64_t count = 0;           // rounds, and ranks
+  int64_t step = 1;            // in round r rank c has piece c - step r
   std::vector<bool> of_piece;  // by input of round 0: whether it varies over pieces
 };
 
@@ -33,9 +33,9 @@ struct MaskedRounds {
 std::optional<sdfg::IndexFunction> ProductOfAllRounds(const MaskedRounds& rounds);
 
 // y[c.., p, i..] = max over k of x: of input 0 of round 0's function, with the piece after the
-// coordinates, without masks. In each round the function is the maximum of some of these x, those of
-// its input `input` from round 1 on, and from then on of the value before, its input `before`. In
-// round 0 there is at least one at every index and rank.
+// coordinates, without masks. In each round the function is the maximum of some of these x, those
+// of its input `input` from round 1 on, and from then on of the value before, its input `before`.
+// In round 0 there is at least one at every index and rank. Nothing if no mask leaves any out.
 std::optional<sdfg::IndexFunction> MaximumOfAllRounds(const MaskedRounds& rounds, int input,
                                                       int before);
 

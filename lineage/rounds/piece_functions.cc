@@ -107,8 +107,8 @@ absl::StatusOr<IndexFunction> ScaledByPiece(const Shape& x, const Shape& scales,
   of_last.erase(of_last.begin() + pieces);
   const ExprId change = builder.Binary(Op::kAdd, builder.Element(m, of_scale),
                                        builder.Unary(Op::kNeg, builder.Element(last, of_last)));
-  builder.SetBody(y, builder.Binary(Op::kMul, builder.Element(value, of_x),
-                                    builder.Unary(Op::kExp, change)));
+  builder.SetBody(
+      y, builder.Binary(Op::kMul, builder.Element(value, of_x), builder.Unary(Op::kExp, change)));
   return Finish(&builder);
 }
 

@@ -64,8 +64,8 @@ std::optional<Difference> DifferenceOf(const sdfg::IndexFunction& f);
 
 // y = x f, element by element, where f is read at some of the output's dimensions.
 struct Scaling {
-  int x = 0, factor = 0;          // inputs
-  std::vector<int> factor_dims;   // by dimension of the factor: the output's, -1 if it is 1 long
+  int x = 0, factor = 0;         // inputs
+  std::vector<int> factor_dims;  // by dimension of the factor: the output's, -1 if it is 1 long
 };
 std::vector<Scaling> ScalingsOf(const sdfg::IndexFunction& f);  // either way round
 

@@ -16,10 +16,6 @@ using sdfg::Tensor;
 
 namespace {
 
-bool HasOneForm(const Tensor& a, const Tensor& b) {
-  return a.shape == b.shape && a.axes == b.axes && a.dtype == b.dtype;
-}
-
 Hop HopAlong(const IndexFunction& function, const Tensor& tensor, int64_t least) {
   Hop found;
   const std::string own = function.Serialize();
@@ -38,6 +34,10 @@ Hop HopAlong(const IndexFunction& function, const Tensor& tensor, int64_t least)
 
 }  // namespace
 
+bool SameForm(const Tensor& a, const Tensor& b) {
+  return a.shape == b.shape && a.axes == b.axes && a.dtype == b.dtype;
+}
+
 std::vector<Hop> HopsOf(const sdfg::Graph& graph, int64_t least) {
   std::vector<Hop> hops;
   std::map<std::pair<const IndexFunction*, std::vector<AxisId>>, Hop> known;
@@ -45,7 +45,7 @@ std::vector<Hop> HopsOf(const sdfg::Graph& graph, int64_t least) {
     hops.push_back({});
     if (op.kind != sdfg::OperatorKind::kPermute || op.lifted || op.inputs.size() != 1 ||
         op.outputs.size() != 1 || op.outputs[0] == kNone ||
-        !HasOneForm(graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]])) {
+        !SameForm(graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]])) {
       continue;
     }
     const Tensor& tensor = graph.tensors[op.inputs[0]];

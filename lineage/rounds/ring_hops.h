@@ -1,4 +1,4 @@
-// Which operators hand tensors on from rank to rank around a ring.
+// Finds the operators that hand tensors on from rank to rank around a ring.
 #ifndef PLANPROOF_LINEAGE_ROUNDS_RING_HOPS_H_
 #define PLANPROOF_LINEAGE_ROUNDS_RING_HOPS_H_
 
@@ -15,6 +15,9 @@ struct Hop {
   int64_t step = 0;
   bool operator==(const Hop&) const = default;
 };
+
+// Both have one shape, axes and type.
+bool SameForm(const sdfg::Tensor& a, const sdfg::Tensor& b);
 
 // By operator; of those that hand nothing on the axis is kNone. Axes of fewer than `least` ranks
 // are no rings.
