@@ -1,4 +1,4 @@
-// Digests of files, by which values are bound to their trace.
+// Computes digests of files, by which values are bound to their trace.
 #ifndef PLANPROOF_ANCHOR_DIGEST_H_
 #define PLANPROOF_ANCHOR_DIGEST_H_
 

@@ -1,4 +1,4 @@
-// The measure of whether two recorded tensors differ by more than rounding.
+// Measures whether two recorded tensors differ by more than rounding.
 //
 // Runs of the program on changed numbers (graph_runs.h) tell how much rounding does to a tensor: by
 // element the mean square of its change. No tolerance is set by hand: a

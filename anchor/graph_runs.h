@@ -1,4 +1,4 @@
-// Runs of a graph on the numbers that were recorded before the step, which tell what rounding makes
+// Runs a graph on the numbers that were recorded before the step, which tells what rounding makes
 // of its results.
 //
 // The graph is run by the executor of runtime_check in float64. A program rounds each of its

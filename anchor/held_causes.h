@@ -1,4 +1,4 @@
-// Causes of a rank holding other numbers than it is said to: found in the numbers, not guessed.
+// Finds in the numbers, without guessing, why a rank holds other ones than it is said to.
 #ifndef PLANPROOF_ANCHOR_HELD_CAUSES_H_
 #define PLANPROOF_ANCHOR_HELD_CAUSES_H_
 

@@ -1,4 +1,4 @@
-// The comparison of what ranks hold with what they are said to hold.
+// Compares what ranks hold with what they are said to hold.
 //
 // A parameter, buffer, input or state of a rank is said to be a part of the reference's, by a
 // relation that the proof takes for granted. Where a trace has what was held before the warm-up,

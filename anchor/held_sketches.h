@@ -1,4 +1,4 @@
-// The comparison of large tensors that ranks hold, which were recorded as sketches without values.
+// Compares large tensors that ranks hold, which were recorded as sketches without values.
 //
 // A sketch adds up a rank's elements with signs that depend on where an element stands in the whole
 // (sketch.h), so ranks that hold the same part have the same sketch, and parts that together are

@@ -1,4 +1,4 @@
-// Slices of a part along one dimension, looked for among those of the whole: a merged or converted
+// Looks for slices of a part along one dimension among those of the whole: a merged or converted
 // weight that was cut as one, data that are cut in another order.
 #ifndef PLANPROOF_ANCHOR_HELD_SLICES_H_
 #define PLANPROOF_ANCHOR_HELD_SLICES_H_

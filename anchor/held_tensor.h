@@ -1,4 +1,4 @@
-// A tensor that ranks hold, with the numbers of the reference and of all ranks.
+// Holds a tensor of the ranks, with the numbers of the reference and of all ranks.
 #ifndef PLANPROOF_ANCHOR_HELD_TENSOR_H_
 #define PLANPROOF_ANCHOR_HELD_TENSOR_H_
 

@@ -1,4 +1,4 @@
-// The values with which the graphs of a recorded program begin, from the recorded bytes.
+// Makes the values with which the graphs of a recorded program begin, from the recorded bytes.
 #ifndef PLANPROOF_ANCHOR_INITIAL_VALUES_H_
 #define PLANPROOF_ANCHOR_INITIAL_VALUES_H_
 

@@ -1,4 +1,5 @@
-// The inputs on which the reference was run, as inputs at which the premises of a proof may hold.
+// Gives the inputs on which the reference was run, as inputs at which the premises of a proof may
+// hold.
 #ifndef PLANPROOF_ANCHOR_RECORDED_SAMPLE_H_
 #define PLANPROOF_ANCHOR_RECORDED_SAMPLE_H_
 

@@ -1,4 +1,4 @@
-// The recorded numbers of one program: the file NAME.values.npz beside NAME.trace.
+// Reads the recorded numbers of one program: the file NAME.values.npz beside NAME.trace.
 //
 // The format is in docs/torch-trace.md. A trace of version 2 names the SHA-256 of its file, so that
 // values of another run cannot stand in; version 1 names none, and sizes are all that binds them.

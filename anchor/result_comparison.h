@@ -1,5 +1,5 @@
-// The comparison of what ranks recorded as results with what the reference recorded, by the
-// required relations.
+// Compares what ranks recorded as results with what the reference recorded, by the required
+// relations.
 #ifndef PLANPROOF_ANCHOR_RESULT_COMPARISON_H_
 #define PLANPROOF_ANCHOR_RESULT_COMPARISON_H_
 

@@ -1,6 +1,6 @@
-// Sketches of recorded tensors: sums of their elements with signs that are hashed from where they
-// stand, so that two tensors which differ in values, order or strides differ in some sum. What they
-// are is part of the trace format (docs/torch-trace.md).
+// Computes sketches of recorded tensors: sums of their elements with signs that are hashed from
+// where they stand, so that two tensors which differ in values, order or strides differ in some
+// sum. What they are is part of the trace format (docs/torch-trace.md).
 #ifndef PLANPROOF_ANCHOR_SKETCH_H_
 #define PLANPROOF_ANCHOR_SKETCH_H_
 

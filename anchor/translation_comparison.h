@@ -1,4 +1,4 @@
-// The comparison of what the graphs compute with what the programs were recorded to compute.
+// Compares what the graphs compute with what the programs were recorded to compute.
 //
 // The graphs are what a reader understood of a recording. Run on the recorded initial values, they
 // must give the recorded results, up to rounding. Where they do not, the reader has misread an

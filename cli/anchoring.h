@@ -1,4 +1,4 @@
-// Recorded numbers of the programs that `verify` is about.
+// Compares the numbers that were recorded of a program, and applies the outcome to its verdict.
 #ifndef PLANPROOF_CLI_ANCHORING_H_
 #define PLANPROOF_CLI_ANCHORING_H_
 

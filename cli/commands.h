@@ -1,4 +1,5 @@
-// The subcommands. Each adds itself to the program and returns its exit code when it is run.
+// Declares the subcommands. Each adds itself to the program and returns its exit code when it is
+// run.
 #ifndef PLANPROOF_CLI_COMMANDS_H_
 #define PLANPROOF_CLI_COMMANDS_H_
 

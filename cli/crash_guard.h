@@ -1,4 +1,5 @@
-// Whatever goes wrong inside the program ends in one line and exit code 70, never in a core dump.
+// Ends the program with one line and exit code 70, and never with a core dump, whatever goes wrong
+// in it.
 #ifndef PLANPROOF_CLI_CRASH_GUARD_H_
 #define PLANPROOF_CLI_CRASH_GUARD_H_
 

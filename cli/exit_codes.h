@@ -1,4 +1,4 @@
-// Exit codes of the program besides those of the verdicts (stages::VerdictExitCode, 0 to 3).
+// Defines the program's exit codes besides those of the verdicts (stages::VerdictExitCode, 0 to 3).
 #ifndef PLANPROOF_CLI_EXIT_CODES_H_
 #define PLANPROOF_CLI_EXIT_CODES_H_
 

@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM and a limit on time while a plan is verified: the run ends with what is known.
+// Ends a verification on SIGINT, SIGTERM or a time limit, with what is known by then.
 #ifndef PLANPROOF_CLI_INTERRUPTION_H_
 #define PLANPROOF_CLI_INTERRUPTION_H_
 

@@ -1,4 +1,4 @@
-// The manual page and the completions of shells, made from the commands as they are parsed.
+// Generates the manual page and the shell completions from the commands as they are parsed.
 #ifndef PLANPROOF_CLI_MANUAL_PAGE_H_
 #define PLANPROOF_CLI_MANUAL_PAGE_H_
 

@@ -13,12 +13,15 @@
 #include "absl/strings/str_cat.h"
 #include "cli/exit_codes.h"
 #include "cli/monitor_command.h"
+#include "cli/monitor_program.h"
 #include "cli/report_files.h"
 #include "dumps/random_access_file.h"
 #include "monitor/journal/run_journal.h"
 #include "monitor/laws/laws.h"
 #include "monitor/learned/facts_file.h"
 #include "monitor/learned/learned_judge.h"
+#include "monitor/proved/audit_judge.h"
+#include "monitor/proved/monitors_file.h"
 #include "monitor/proved/proved_judge.h"
 #include "monitor/traincheck/trace.h"
 #include "monitor/watch.h"
@@ -55,10 +58,10 @@ absl::StatusOr<std::vector<std::unique_ptr<monitor::Judge>>> MakeJudges(
     const MonitorCheckArguments& arguments) {
   std::vector<std::unique_ptr<monitor::Judge>> judges;
   if (!arguments.monitors.empty()) {
-    absl::StatusOr<std::unique_ptr<monitor::Judge>> proved =
-        monitor::ProvedMonitorsJudge(arguments.monitors);
-    if (!proved.ok()) return proved.status();
-    judges.push_back(*std::move(proved));
+    absl::StatusOr<monitor::ProvedMonitors> monitors = monitor::ReadMonitors(arguments.monitors);
+    if (!monitors.ok()) return monitors.status();
+    judges.push_back(monitor::MakeProvedJudge(*monitors));
+    judges.push_back(monitor::MakeAuditJudge(*std::move(monitors), AuditsOfRun(arguments.run)));
   }
   for (std::unique_ptr<monitor::Judge>& law : monitor::AllLaws()) judges.push_back(std::move(law));
   if (!arguments.invariants.empty()) {

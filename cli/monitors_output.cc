@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "cli/monitor_program.h"
 #include "monitor/proved/export.h"
 #include "monitor/proved/monitors_file.h"
+#include "monitor/proved/plan_sets.h"
 
 namespace planproof::cli {
 namespace {
@@ -133,14 +135,23 @@ absl::Status WriteMonitorsOf(const std::string& path, const lineage::Problem& pr
                              const frontend::Recording* recording, const stages::Result& result,
                              bool force) {
   monitor::ExportRequest request;
+  if (recording == nullptr) request = monitor::RequestOfPlan(problem);
   request.force = force;
   if (recording != nullptr) {
     request.world = static_cast<int32_t>(recording->ranks.size());
     request.sets = SetsOfRecording(problem, *recording).Make();
+    for (const frontend::RecordedProgram& rank : recording->ranks) {
+      request.in_place.insert(request.in_place.end(), rank.in_place.begin(), rank.in_place.end());
+    }
   }
-  const absl::StatusOr<monitor::ProvedMonitors> monitors =
+  absl::StatusOr<monitor::ProvedMonitors> monitors =
       monitor::ExportMonitors(problem, result, request);
   if (!monitors.ok()) return monitors.status();
+  if (recording != nullptr) {
+    absl::StatusOr<std::vector<monitor::RankProgram>> programs = ProgramsOf(*recording);
+    if (!programs.ok()) return programs.status();
+    monitors->programs = *std::move(programs);
+  }
   return monitor::WriteMonitors(path, *monitors);
 }
 

@@ -1,4 +1,5 @@
-// The option --monitors-out: exports what was proved of a recorded program's or a plan's tensors.
+// Handles --monitors-out: exports what was proved of the tensors of a recorded program or of a
+// plan.
 #ifndef PLANPROOF_CLI_MONITORS_OUTPUT_H_
 #define PLANPROOF_CLI_MONITORS_OUTPUT_H_
 

@@ -1,4 +1,4 @@
-// The command `planproof`, for main() and for programs that add a reader of their own to it.
+// Runs the command `planproof`, for main() and for programs that add a reader of their own to it.
 #ifndef PLANPROOF_CLI_PROGRAM_H_
 #define PLANPROOF_CLI_PROGRAM_H_
 

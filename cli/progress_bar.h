@@ -1,4 +1,4 @@
-// A progress bar on a terminal, and nothing anywhere else.
+// Draws a progress bar on a terminal, and nothing anywhere else.
 #ifndef PLANPROOF_CLI_PROGRESS_BAR_H_
 #define PLANPROOF_CLI_PROGRESS_BAR_H_
 

@@ -1,4 +1,5 @@
-// Which files remember proofs for a run: the user's cache, and a journal if one is asked for.
+// Chooses the files that remember proofs for a run: the user's cache, and a journal if one is asked
+// for.
 #ifndef PLANPROOF_CLI_PROOF_STORES_H_
 #define PLANPROOF_CLI_PROOF_STORES_H_
 

@@ -1,4 +1,4 @@
-// The files that reports are written into.
+// Writes reports into files.
 #ifndef PLANPROOF_CLI_REPORT_FILES_H_
 #define PLANPROOF_CLI_REPORT_FILES_H_
 

@@ -1,4 +1,4 @@
-// `planproof show --operators`: every operator of a problem on a line of its own.
+// Prints every operator of a problem on a line of its own (`planproof show --operators`).
 #ifndef PLANPROOF_CLI_SHOW_OPERATORS_H_
 #define PLANPROOF_CLI_SHOW_OPERATORS_H_
 

@@ -1,4 +1,4 @@
-// What is in one nnScaler plan, without its pair.
+// Prints what is in one nnScaler plan, without its pair.
 #ifndef PLANPROOF_CLI_SHOW_PICKLE_H_
 #define PLANPROOF_CLI_SHOW_PICKLE_H_
 

@@ -1,4 +1,4 @@
-// --witness-out NAME.npz: the stage that is wrong as a script for NumPy.
+// Writes the stage that is wrong as a script for NumPy (--witness-out NAME.npz).
 #ifndef PLANPROOF_CLI_STAGE_SCRIPT_OUTPUT_H_
 #define PLANPROOF_CLI_STAGE_SCRIPT_OUTPUT_H_
 

@@ -1,4 +1,4 @@
-// What standard output is, and how a report is to look there.
+// Tells what standard output is, and how a report is to look there.
 #ifndef PLANPROOF_CLI_TERMINAL_H_
 #define PLANPROOF_CLI_TERMINAL_H_
 

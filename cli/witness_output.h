@@ -1,4 +1,4 @@
-// --witness-out: the counterexample of a refuted plan as files.
+// Writes the counterexample of a refuted plan into files (--witness-out).
 #ifndef PLANPROOF_CLI_WITNESS_OUTPUT_H_
 #define PLANPROOF_CLI_WITNESS_OUTPUT_H_
 

@@ -1,4 +1,4 @@
-// Numbered processes that send each other bytes.
+// Sends bytes between numbered processes.
 #ifndef PLANPROOF_CLUSTER_MESSAGE_PORT_H_
 #define PLANPROOF_CLUSTER_MESSAGE_PORT_H_
 

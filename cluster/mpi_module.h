@@ -1,4 +1,4 @@
-// What the module with MPI in it offers; in C, as it is looked up by name.
+// Declares what the module with MPI in it offers; in C, as it is looked up by name.
 #ifndef PLANPROOF_CLUSTER_MPI_MODULE_H_
 #define PLANPROOF_CLUSTER_MPI_MODULE_H_
 

@@ -1,4 +1,4 @@
-// A message port over MPI, for processes that mpirun or srun started.
+// Implements a message port over MPI, for processes that mpirun or srun started.
 #ifndef PLANPROOF_CLUSTER_MPI_PORT_H_
 #define PLANPROOF_CLUSTER_MPI_PORT_H_
 

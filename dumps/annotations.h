@@ -1,4 +1,4 @@
-// How the tensors of a sharded run are those of the reference: docs/compare.md.
+// Says how the tensors of a sharded run are those of the reference (docs/compare.md).
 #ifndef PLANPROOF_DUMPS_ANNOTATIONS_H_
 #define PLANPROOF_DUMPS_ANNOTATIONS_H_
 

@@ -1,4 +1,4 @@
-// A run's dump: a directory with rank0.json, rank1.json, ... and the files that they name.
+// Reads a run's dump: a directory with rank0.json, rank1.json, ... and the files that they name.
 #ifndef PLANPROOF_DUMPS_DUMP_H_
 #define PLANPROOF_DUMPS_DUMP_H_
 

@@ -1,4 +1,4 @@
-// Members of a JSON object from an untrusted file.
+// Reads members of a JSON object from an untrusted file.
 #ifndef PLANPROOF_DUMPS_JSON_OBJECT_H_
 #define PLANPROOF_DUMPS_JSON_OBJECT_H_
 

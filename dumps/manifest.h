@@ -1,4 +1,4 @@
-// What a rank says of its dump: rankN.json.
+// Reads what a rank says of its dump: rankN.json.
 #ifndef PLANPROOF_DUMPS_MANIFEST_H_
 #define PLANPROOF_DUMPS_MANIFEST_H_
 

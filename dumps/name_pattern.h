@@ -1,4 +1,4 @@
-// Names of tensors with wildcards: "forward/layers.*.mlp".
+// Matches names of tensors with wildcards: "forward/layers.*.mlp".
 #ifndef PLANPROOF_DUMPS_NAME_PATTERN_H_
 #define PLANPROOF_DUMPS_NAME_PATTERN_H_
 

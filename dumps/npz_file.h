@@ -1,4 +1,4 @@
-// numpy's archives of arrays: a zip file with one .npy member per array, stored or deflated.
+// Reads numpy's archives of arrays: a zip file with one .npy member per array, stored or deflated.
 #ifndef PLANPROOF_DUMPS_NPZ_FILE_H_
 #define PLANPROOF_DUMPS_NPZ_FILE_H_
 

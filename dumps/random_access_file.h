@@ -1,4 +1,4 @@
-// A regular file of which parts are read.
+// Reads parts of a regular file.
 #ifndef PLANPROOF_DUMPS_RANDOM_ACCESS_FILE_H_
 #define PLANPROOF_DUMPS_RANDOM_ACCESS_FILE_H_
 

@@ -1,5 +1,5 @@
-// Files of the safetensors layout: 8 bytes with the length of the header, the header in JSON, the
-// elements.
+// Reads files of the safetensors layout: 8 bytes with the length of the header, the header in JSON,
+// the elements.
 #ifndef PLANPROOF_DUMPS_SAFETENSORS_FILE_H_
 #define PLANPROOF_DUMPS_SAFETENSORS_FILE_H_
 

@@ -1,4 +1,4 @@
-// A file of named tensors, of which each is read when it is asked for.
+// Opens a file of named tensors, of which each is read when it is asked for.
 //
 // safetensors (https://github.com/huggingface/safetensors) or npz, numpy's archive of arrays
 // (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). An npz holds plain

@@ -1,4 +1,4 @@
-// YAML as people write annotations: maps, lists and plain text, nested a few levels.
+// Parses YAML as people write annotations: maps, lists and plain text, nested a few levels.
 //
 // libyaml's events become a tree. There are no types but text: what a number is says who reads it.
 // Anchors, aliases and tags are refused, so that a file has as many nodes as it has words (no

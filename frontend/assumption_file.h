@@ -1,5 +1,5 @@
-// Files of approved approximations (docs/assumptions.md), which only the command line names: no
-// plan can bring its own.
+// Reads files of approved approximations (docs/assumptions.md), which only the command line names:
+// no plan can bring its own.
 //
 //   {"assumptions": [{"tensor": "layers.*.norm.mean", "stands_for": {"of": "layers.*.norm.mean"},
 //                     "reason": "batch statistics per rank"}]}

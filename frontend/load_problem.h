@@ -1,4 +1,5 @@
-// From the names of files to a verification problem: opens them, finds their reader, and calls it.
+// Makes a verification problem from the names of files: opens them, finds their reader, and calls
+// it.
 #ifndef PLANPROOF_FRONTEND_LOAD_PROBLEM_H_
 #define PLANPROOF_FRONTEND_LOAD_PROBLEM_H_
 

@@ -1,4 +1,4 @@
-// A reader: files of one format in, a lineage::Problem out.
+// Declares what a reader is: files of one format go in, a lineage::Problem comes out.
 //
 // A reader translates and decides nothing. It makes its problem with lineage::ProblemBuilder, which
 // checks what every format must keep to; operators come from the library that it is given. What it

@@ -1,5 +1,5 @@
-// What a recorded program's files say beside the problem that they pose: which of the recorded
-// numbers are whose. The numbers themselves are read by who compares them (anchor/).
+// Says what a recorded program's files hold beside the problem that they pose: which of the
+// recorded numbers are whose. The numbers themselves are read by who compares them (anchor/).
 //
 // A program, the reference or a rank, was recorded with the bytes of its storages before the step
 // and of its results after it. The reader knows which tensors of the two graphs these are: inputs
@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lineage/lineage.h"
@@ -118,6 +119,10 @@ struct RecordedProgram {
   std::vector<RecordedItem> items;
   std::vector<RecordedCall> calls;
   std::vector<RecordedOperatorResult> made;
+  // Tensors of the graph, [first, last), that operators computed into memory that was there before,
+  // in place or by `out=`, and those that a collective with a factor reduces. What differentiation
+  // gives is new memory.
+  std::vector<std::pair<sdfg::TensorId, sdfg::TensorId>> in_place;
   std::vector<RecordedOperator> operators;  // by position in the trace
 };
 

@@ -1,4 +1,4 @@
-// Which readers there are, and which of them a file is for.
+// Lists the readers, and finds the one that a file is for.
 #ifndef PLANPROOF_FRONTEND_REGISTRY_H_
 #define PLANPROOF_FRONTEND_REGISTRY_H_
 

@@ -1,4 +1,4 @@
-// Text files whose lines are words and, behind them, numbers.
+// Reads text files whose lines are words and, behind them, numbers.
 #ifndef PLANPROOF_FRONTEND_TEXT_LINES_H_
 #define PLANPROOF_FRONTEND_TEXT_LINES_H_
 

@@ -1,4 +1,4 @@
-// Causal attention over one device's part of the sequence or over all of it.
+// Emits causal attention over one device's part of the sequence or over all of it.
 #ifndef PLANPROOF_GENERATOR_ATTENTION_H_
 #define PLANPROOF_GENERATOR_ATTENTION_H_
 

@@ -1,4 +1,4 @@
-// The backward pass of what an emitter wrote: the forward steps in reverse, each operator's
+// Emits the backward pass of what an emitter wrote: the forward steps in reverse, each operator's
 // derivative and each collective's adjoint, sums where a tensor has several consumers.
 #ifndef PLANPROOF_GENERATOR_BACKWARD_H_
 #define PLANPROOF_GENERATOR_BACKWARD_H_

@@ -1,5 +1,5 @@
-// DeepSeek-V3's layers (DeepSeek-AI, arXiv 2412.19437, section 2.1; inference/model.py): multi-head
-// latent attention, and a mixture of shared and routed experts.
+// Emits DeepSeek-V3's layers (DeepSeek-AI, arXiv 2412.19437, section 2.1; inference/model.py):
+// multi-head latent attention, and a mixture of shared and routed experts.
 #ifndef PLANPROOF_GENERATOR_DEEPSEEK_H_
 #define PLANPROOF_GENERATOR_DEEPSEEK_H_
 

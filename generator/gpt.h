@@ -1,4 +1,4 @@
-// GPT-3's forward pass (Brown et al., arXiv 2005.14165; openai/gpt-2, src/model.py): learned
+// Emits GPT-3's forward pass (Brown et al., arXiv 2005.14165; openai/gpt-2, src/model.py): learned
 // positions, layer normalization before each block, biases everywhere, multi-head attention, GELU
 // in its tanh form. Queries, keys and values have weights of their own, which GPT-2 keeps as thirds
 // of one tensor. Dropout is left out.

@@ -1,7 +1,7 @@
-// The global norm of the gradients, as torch.nn.utils.clip_grad_norm_ takes it: a sum of squares
-// per layer, then over the layers in pairs, pairs of pairs, and so on. Every layer's sum is whole
-// on every rank of its stage before layers are added up, so that a layer's part of the norm is
-// checked beside the layer, alike for all of them; a pair whose layers a stage holds is checked
+// Emits the global norm of the gradients, as torch.nn.utils.clip_grad_norm_ takes it: a sum of
+// squares per layer, then over the layers in pairs, pairs of pairs, and so on. Every layer's sum is
+// whole on every rank of its stage before layers are added up, so that a layer's part of the norm
+// is checked beside the layer, alike for all of them; a pair whose layers a stage holds is checked
 // there, alike for all pairs.
 #ifndef PLANPROOF_GENERATOR_GRADIENT_NORM_H_
 #define PLANPROOF_GENERATOR_GRADIENT_NORM_H_

@@ -1,4 +1,4 @@
-// How a tensor lies on the devices: every dimension with the mesh axes that cut it.
+// Describes how a tensor lies on the devices: every dimension with the mesh axes that cut it.
 #ifndef PLANPROOF_GENERATOR_LAYOUT_H_
 #define PLANPROOF_GENERATOR_LAYOUT_H_
 

@@ -1,6 +1,6 @@
-// Llama 3's forward pass (Dubey et al., arXiv 2407.21783; meta-llama/llama3, llama/model.py): RMS
-// normalization before each block, rotary positions, grouped-query attention, SwiGLU. Qwen2 (Yang
-// et al., arXiv 2407.10671, section 2.2) differs by biases on queries, keys and values.
+// Emits Llama 3's forward pass (Dubey et al., arXiv 2407.21783; meta-llama/llama3, llama/model.py):
+// RMS normalization before each block, rotary positions, grouped-query attention, SwiGLU. Qwen2
+// (Yang et al., arXiv 2407.10671, section 2.2) differs by biases on queries, keys and values.
 #ifndef PLANPROOF_GENERATOR_LLAMA_H_
 #define PLANPROOF_GENERATOR_LLAMA_H_
 

@@ -1,5 +1,5 @@
-// What a generated model is: its family, its dimensions, the training step. Says nothing about how
-// it is distributed (strategy.h).
+// Describes a generated model: its family, its dimensions, the training step. Says nothing about
+// how it is distributed (strategy.h).
 #ifndef PLANPROOF_GENERATOR_MODEL_CONFIG_H_
 #define PLANPROOF_GENERATOR_MODEL_CONFIG_H_
 

@@ -1,5 +1,5 @@
-// Attention of whole heads: as many for keys and values as for queries, or one for a group of query
-// heads (Ainslie et al., GQA, arXiv 2305.13245).
+// Emits attention of whole heads: as many for keys and values as for queries, or one for a group of
+// query heads (Ainslie et al., GQA, arXiv 2305.13245).
 #ifndef PLANPROOF_GENERATOR_MULTI_HEAD_ATTENTION_H_
 #define PLANPROOF_GENERATOR_MULTI_HEAD_ATTENTION_H_
 

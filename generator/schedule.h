@@ -1,4 +1,4 @@
-// The order in which pipeline stages run microbatches, written into their programs.
+// Writes the order in which pipeline stages run microbatches into their programs.
 //
 // While a plan is emitted, the phases of its operators are noted: "F0", "F1", ... for the forward
 // pass of each chunk of layers, "B0", "B1", ... for its backward pass; "prepare" and "update" for

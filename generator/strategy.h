@@ -1,4 +1,4 @@
-// How a model is distributed. Every choice is off, or of degree 1, by default.
+// Describes how a model is distributed. Every choice is off, or of degree 1, by default.
 #ifndef PLANPROOF_GENERATOR_STRATEGY_H_
 #define PLANPROOF_GENERATOR_STRATEGY_H_
 

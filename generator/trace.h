@@ -1,5 +1,6 @@
-// What an emitter has written so far: tensors with their layout, the order in which the forward
-// pass computed them, and the programs (one per pipeline stage; the logical graph is one program).
+// Records what an emitter has written so far: tensors with their layout, the order in which the
+// forward pass computed them, and the programs (one per pipeline stage; the logical graph is one
+// program).
 #ifndef PLANPROOF_GENERATOR_TRACE_H_
 #define PLANPROOF_GENERATOR_TRACE_H_
 

@@ -1,4 +1,4 @@
-// The end of an iteration: gradients reduced over ranks and microbatches, the global norm,
+// Emits the end of an iteration: gradients reduced over ranks and microbatches, the global norm,
 // clipping, AdamW.
 #ifndef PLANPROOF_GENERATOR_UPDATE_H_
 #define PLANPROOF_GENERATOR_UPDATE_H_

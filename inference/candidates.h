@@ -1,4 +1,4 @@
-// Logical tensors that given ones determine.
+// Finds the logical tensors that given ones determine.
 #ifndef PLANPROOF_INFERENCE_CANDIDATES_H_
 #define PLANPROOF_INFERENCE_CANDIDATES_H_
 

@@ -1,4 +1,4 @@
-// Relations that were proved, as a file: docs/inference.md.
+// Reads and writes relations that were proved, as a file (docs/inference.md).
 //
 // A certificate says what to claim; each of its relations is proved again where it is used. One of
 // an older version of a plan is a hint.

@@ -1,4 +1,4 @@
-// Logical tensors that are constants, whatever they are computed from.
+// Finds logical tensors that are constants, whatever they are computed from.
 #ifndef PLANPROOF_INFERENCE_CONSTANT_TENSORS_H_
 #define PLANPROOF_INFERENCE_CONSTANT_TENSORS_H_
 

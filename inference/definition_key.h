@@ -1,4 +1,4 @@
-// Definitions as bytes: equal bytes, equal definitions up to names of tensors.
+// Encodes definitions as bytes: equal bytes, equal definitions up to names of tensors.
 //
 // So that what was found for a layer is known for all layers that repeat it.
 #ifndef PLANPROOF_INFERENCE_DEFINITION_KEY_H_

@@ -1,4 +1,4 @@
-// What tensors stand for while relations are looked for.
+// Keeps what tensors stand for while relations are looked for.
 //
 // A parallel tensor is read through its relation where it has one, and by its definition otherwise.
 // A logical tensor is an unknown value, or, where it only rearranges or masks another one, its

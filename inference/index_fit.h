@@ -1,4 +1,4 @@
-// One index map for all pieces of a tensor.
+// Fits one index map to all pieces of a tensor.
 #ifndef PLANPROOF_INFERENCE_INDEX_FIT_H_
 #define PLANPROOF_INFERENCE_INDEX_FIT_H_
 

@@ -1,4 +1,4 @@
-// What makes one guess of an index, or of a tensor, likelier than another.
+// Ranks guesses of an index, or of a tensor, by how likely they are.
 #ifndef PLANPROOF_INFERENCE_INDEX_GUESS_H_
 #define PLANPROOF_INFERENCE_INDEX_GUESS_H_
 

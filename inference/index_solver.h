@@ -1,4 +1,4 @@
-// The index at which a logical tensor's definition has a given value.
+// Solves for the index at which a logical tensor's definition has a given value.
 //
 // Elements that stand in both terms are matched: where the definition reads x[8 h + l, k] and the
 // value has x[p + 64 r, k], 8 h + l is p + 64 r. Every solution is a guess.

@@ -1,4 +1,4 @@
-// Where logical tensors are 0 because of a mask.
+// Finds where logical tensors are 0 because of a mask.
 #ifndef PLANPROOF_INFERENCE_MASKED_REGIONS_H_
 #define PLANPROOF_INFERENCE_MASKED_REGIONS_H_
 

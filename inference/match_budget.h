@@ -1,4 +1,4 @@
-// How much work the match of one tensor may take, and of all for which none is found.
+// Limits the work that the match of one tensor may take, and that of all for which none is found.
 #ifndef PLANPROOF_INFERENCE_MATCH_BUDGET_H_
 #define PLANPROOF_INFERENCE_MATCH_BUDGET_H_
 

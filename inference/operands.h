@@ -1,4 +1,4 @@
-// What one output of an operator is computed from.
+// Lists what one output of an operator is computed from.
 #ifndef PLANPROOF_INFERENCE_OPERANDS_H_
 #define PLANPROOF_INFERENCE_OPERANDS_H_
 

@@ -1,4 +1,4 @@
-// Relations of a plan that nobody states: guessed here, proved as claims.
+// Infers relations of a plan that nobody states: guessed here, proved as claims.
 //
 // The tensors of the plan are taken in order. The element of one at a generic index is a term over
 // elements of logical tensors, since what it is computed from is related, or read by its

@@ -1,4 +1,4 @@
-// Which tensors are only added up: partial sums over ranks, gradients of single microbatches.
+// Finds tensors that are only added up: partial sums over ranks, gradients of single microbatches.
 //
 // Most of them are no logical tensor. What they add up to is, and is found by their definitions.
 #ifndef PLANPROOF_INFERENCE_SUMMANDS_H_

@@ -1,4 +1,4 @@
-// Which logical tensor a parallel tensor is, and where.
+// Finds the logical tensor that a parallel tensor is, and where in it.
 #ifndef PLANPROOF_INFERENCE_TENSOR_MATCH_H_
 #define PLANPROOF_INFERENCE_TENSOR_MATCH_H_
 

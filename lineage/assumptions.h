@@ -1,4 +1,4 @@
-// Approved approximations: relations that the user states, and that are not proved.
+// Applies approved approximations: relations that the user states, and that are not proved.
 //
 // An operator of a plan may compute something else than the model on purpose: batch statistics per
 // rank, experts that are chosen within groups of nodes. The user may say that a tensor which it

@@ -1,4 +1,4 @@
-// Do the slices that devices hold cover the logical tensor, without unexplained overlap?
+// Checks that the slices that devices hold cover the logical tensor, without unexplained overlap.
 #ifndef PLANPROOF_LINEAGE_COVER_H_
 #define PLANPROOF_LINEAGE_COVER_H_
 

@@ -1,4 +1,4 @@
-// Lineage: which slice of which logical tensor a parallel tensor is.
+// Defines lineage: which slice of which logical tensor a parallel tensor is.
 //
 // A lineage maps the full index of a parallel tensor (coordinates of its axes first, then local
 // indices) to an index of the logical tensor by integer expressions: affine maps for plain shards,

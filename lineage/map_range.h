@@ -1,4 +1,4 @@
-// The range of an index map.
+// Bounds the range of an index map.
 #ifndef PLANPROOF_LINEAGE_MAP_RANGE_H_
 #define PLANPROOF_LINEAGE_MAP_RANGE_H_
 

@@ -1,4 +1,4 @@
-// Constant multiples of logical tensors, as lineage mentions them.
+// Represents constant multiples of logical tensors, as lineage mentions them.
 #ifndef PLANPROOF_LINEAGE_MULTIPLE_H_
 #define PLANPROOF_LINEAGE_MULTIPLE_H_
 

@@ -1,4 +1,4 @@
-// The published orders of microbatches in a pipeline of stages.
+// Generates the published orders of microbatches in a pipeline of stages.
 #ifndef PLANPROOF_LINEAGE_PIPELINE_SCHEDULE_H_
 #define PLANPROOF_LINEAGE_PIPELINE_SCHEDULE_H_
 

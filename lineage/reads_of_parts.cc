@@ -26,6 +26,8 @@ using sdfg::TensorId;
 
 namespace {
 
+constexpr int kMaxCopies = 16;  // of what is joined, one of another, between it and its reader
+
 // Elements [begin, end) of a tensor of one dimension: element i is element i + shift of `tensor`.
 struct Part {
   int64_t begin = 0, end = 0, shift = 0;
@@ -69,6 +71,7 @@ ExprId IndexRead(const IndexFunction& f) {
 // What is computed of element i from element i of operands, which are all like the result.
 bool IsElementByElement(const IndexFunction& f) {
   if (!IsFlat(f) || f.vars.size() != 1) return false;
+  if (f.nodes[f.outputs[0].body].op == Op::kIndex) return false;  // its number, not an element
   for (const sdfg::FunctionInput& input : f.inputs) {
     if (input.shape != f.outputs[0].shape(f.vars)) return false;
     if (input.dtype != f.outputs[0].dtype) return false;
@@ -168,8 +171,9 @@ class Rewriting {
     bool any = false;
     for (Operator& op : operators) any |= Rewrite(&op);
     if (!any) return false;
-    // What is made for a reader goes before it.
+    // What is made for a reader goes before it, and those behind it get other numbers.
     graph_.operators.clear();
+    for (Tensor& tensor : graph_.tensors) tensor.producer = kNone;
     size_t next = 0;
     for (size_t o = 0; o < operators.size(); ++o) {
       for (; next < made_.size() && made_[next].before == o; ++next) {
@@ -227,12 +231,15 @@ class Rewriting {
   // Where these elements of a tensor of one dimension are, if that is in a part. `reader`: the
   // operator that wants them.
   std::optional<Part> Find(TensorId t, IndexRange elements, OperatorId reader) {
-    if (const Part* part = PartAround(t, elements); part != nullptr) return *part;
-    const Operator* op = ProducerOf(t);
-    if (op == nullptr || !IsPlain(t) || !MayBeCut(*op)) return std::nullopt;
-    const bool copies = Reads(op->function->nodes[op->function->outputs[0].body]);
-    if (copies && op->inputs.size() == 1) return Find(op->inputs[0], elements, reader);
-    return FindSum(t, elements, reader);
+    for (int copies = 0; copies <= kMaxCopies; ++copies) {
+      if (const Part* part = PartAround(t, elements); part != nullptr) return *part;
+      const Operator* op = ProducerOf(t);
+      if (op == nullptr || !IsPlain(t) || !MayBeCut(*op)) return std::nullopt;
+      const bool is_copy = Reads(op->function->nodes[op->function->outputs[0].body]);
+      if (!is_copy || op->inputs.size() != 1) return FindSum(t, elements, reader);
+      t = op->inputs[0];
+    }
+    return std::nullopt;
   }
 
   // The same of a tensor that is computed element by element of tensors that are joined alike.

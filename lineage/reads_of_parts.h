@@ -1,4 +1,4 @@
-// Has those who read one of the tensors that were joined read that one.
+// Makes operators that read one of several joined tensors read that tensor itself.
 #ifndef PLANPROOF_LINEAGE_READS_OF_PARTS_H_
 #define PLANPROOF_LINEAGE_READS_OF_PARTS_H_
 

@@ -22,7 +22,8 @@ namespace {
 using Key = std::pair<const sdfg::IndexFunction*, std::vector<TensorId>>;
 
 // The function of (a, b) is that of (b, a): a sum or a product of two operands of one form that are
-// read at one index. Equal expressions of a function are one node, so equal indices are equal ids.
+// read at one index, in which no operand is read. Equal expressions of a function are one node, so
+// equal indices are equal ids.
 bool OperandsCommute(const sdfg::IndexFunction& function) {
   if (function.inputs.size() != 2 || function.outputs.size() != 1) return false;
   if (!function.premises.empty()) return false;
@@ -30,6 +31,10 @@ bool OperandsCommute(const sdfg::IndexFunction& function) {
   if (root.op != sdfg::Op::kAdd && root.op != sdfg::Op::kMul) return false;
   const sdfg::Node& a = function.nodes[root.args[0]];
   const sdfg::Node& b = function.nodes[root.args[1]];
+  const auto reads = [](const sdfg::Node& node) {
+    return node.op == sdfg::Op::kElement || node.op == sdfg::Op::kIntElement;
+  };
+  if (std::count_if(function.nodes.begin(), function.nodes.end(), reads) != 2) return false;
   return a.op == sdfg::Op::kElement && b.op == sdfg::Op::kElement && a.input != b.input &&
          a.args == b.args && function.inputs[0].shape == function.inputs[1].shape &&
          function.inputs[0].dtype == function.inputs[1].dtype;

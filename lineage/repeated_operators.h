@@ -1,4 +1,4 @@
-// Operators of the model that compute the same again.
+// Removes operators of the model that compute the same again.
 #ifndef PLANPROOF_LINEAGE_REPEATED_OPERATORS_H_
 #define PLANPROOF_LINEAGE_REPEATED_OPERATORS_H_
 

@@ -1,4 +1,4 @@
-// Inputs of a model on which a program of it was run.
+// Holds inputs of a model on which a program of it was run.
 #ifndef PLANPROOF_LINEAGE_SAMPLED_INPUTS_H_
 #define PLANPROOF_LINEAGE_SAMPLED_INPUTS_H_
 

@@ -1,5 +1,5 @@
-// The order in which devices run a plan: which program and phase an operator belongs to, the steps
-// of every program, what is in flight meanwhile, and which tensors share a buffer.
+// Describes the order in which devices run a plan: which program and phase an operator belongs to,
+// the steps of every program, what is in flight meanwhile, and which tensors share a buffer.
 //
 // A phase is a part of a program's operators; a step runs the operators of one phase, in their
 // order in the graph, for one microbatch or (a phase that runs once) for all of them. Values do not

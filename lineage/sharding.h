@@ -1,4 +1,4 @@
-// Tensors of which every rank holds an equal part.
+// Describes and relates tensors of which every rank holds an equal part.
 #ifndef PLANPROOF_LINEAGE_SHARDING_H_
 #define PLANPROOF_LINEAGE_SHARDING_H_
 

@@ -1,4 +1,4 @@
-// The catalogue of published bugs (docs/bugs.md).
+// Puts published bugs into a plan, by name (docs/bugs.md).
 #ifndef PLANPROOF_MUTATION_CATALOGUE_H_
 #define PLANPROOF_MUTATION_CATALOGUE_H_
 

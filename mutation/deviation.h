@@ -1,4 +1,4 @@
-// One operator instance that deviates: on one rank (and in one microbatch, where there are several)
+// Makes one operator instance deviate: on one rank (and in one microbatch, where there are several)
 // an operator of a plan does something else. Written as an exception of the plan format
 // (docs/plan-format.md), so that it works for plans of any size.
 #ifndef PLANPROOF_MUTATION_DEVIATION_H_

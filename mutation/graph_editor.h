@@ -1,4 +1,4 @@
-// What mutations ask of a parallel graph, and the edits they make.
+// Finds places in a parallel graph for mutations, and makes their edits.
 #ifndef PLANPROOF_MUTATION_GRAPH_EDITOR_H_
 #define PLANPROOF_MUTATION_GRAPH_EDITOR_H_
 

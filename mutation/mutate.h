@@ -1,4 +1,4 @@
-// Wrong plans made from right ones: one fault at a time, to see whether the verifier finds it.
+// Makes wrong plans from right ones: one fault at a time, to see whether the verifier finds it.
 //
 // A fault is put into the parallel side of a problem only; the specification stays as it is. The
 // catalogue re-creates published bugs (BR1..BR14, C1..C3 of docs/bugs.md); S1 and S2 exchange steps

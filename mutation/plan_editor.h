@@ -1,4 +1,4 @@
-// What faults in a plan's programs ask of them, and the edits they make. Places are found by
+// Finds places in a plan's programs for faults, and makes their edits. Places are found by
 // operators and by what tensors are claimed to be, never by the name of a tensor.
 #ifndef PLANPROOF_MUTATION_PLAN_EDITOR_H_
 #define PLANPROOF_MUTATION_PLAN_EDITOR_H_

@@ -1,6 +1,6 @@
-// Published bugs as faults in a plan's programs (docs/bugs.md): steps as the parallelizer with the
-// bug in it would have written them. Where mutation/catalogue.h changes the operators of a
-// graph, these change the file, so that they can add steps, inputs and exceptions of single ranks.
+// Puts published bugs into a plan's programs (docs/bugs.md): steps as the parallelizer with the bug
+// in it would have written them. Where mutation/catalogue.h changes the operators of a graph, these
+// change the file, so that they can add steps, inputs and exceptions of single ranks.
 #ifndef PLANPROOF_MUTATION_PLAN_FAULTS_H_
 #define PLANPROOF_MUTATION_PLAN_FAULTS_H_
 

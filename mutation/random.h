@@ -1,5 +1,5 @@
-// splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014): the same
-// numbers everywhere.
+// Generates random numbers by splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+// Generators, 2014): the same numbers everywhere.
 #ifndef PLANPROOF_MUTATION_RANDOM_H_
 #define PLANPROOF_MUTATION_RANDOM_H_
 

@@ -1,4 +1,4 @@
-// Random single faults: what a wrong rewrite or a slip of the hand could do to one operator.
+// Makes random single faults: what a wrong rewrite or a slip of the hand could do to one operator.
 #ifndef PLANPROOF_MUTATION_RANDOM_FAULTS_H_
 #define PLANPROOF_MUTATION_RANDOM_FAULTS_H_
 

@@ -1,4 +1,4 @@
-// Faults of a plan's schedule: two steps exchanged.
+// Makes faults of a plan's schedule: two steps exchanged.
 #ifndef PLANPROOF_MUTATION_SCHEDULE_FAULTS_H_
 #define PLANPROOF_MUTATION_SCHEDULE_FAULTS_H_
 

@@ -1,4 +1,4 @@
-// Plan files that pose one problem, as one message: what mutations of programs read and write.
+// Reads and writes plan files that pose one problem, as one message, for mutations of programs.
 #ifndef PLANPROOF_MUTATION_WHOLE_PLAN_H_
 #define PLANPROOF_MUTATION_WHOLE_PLAN_H_
 

@@ -1,4 +1,4 @@
-// Approved approximations: what is taken for granted when a plan is verified.
+// Names approved approximations: what is taken for granted when a plan is verified.
 #ifndef PLANPROOF_PLANPROOF_ASSUMPTIONS_H_
 #define PLANPROOF_PLANPROOF_ASSUMPTIONS_H_
 

@@ -1,4 +1,4 @@
-// From files to a problem that can be verified.
+// Loads files into a problem that can be verified.
 #ifndef PLANPROOF_PLANPROOF_LOAD_H_
 #define PLANPROOF_PLANPROOF_LOAD_H_
 

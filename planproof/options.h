@@ -1,4 +1,4 @@
-// How a plan is verified. The defaults are those of the command line.
+// Says how a plan is verified. The defaults are those of the command line.
 #ifndef PLANPROOF_PLANPROOF_OPTIONS_H_
 #define PLANPROOF_PLANPROOF_OPTIONS_H_
 

@@ -1,4 +1,4 @@
-// A result to read.
+// Formats a result to be read.
 #ifndef PLANPROOF_PLANPROOF_REPORT_H_
 #define PLANPROOF_PLANPROOF_REPORT_H_
 

@@ -1,4 +1,4 @@
-// What is known about a plan.
+// Says what is known about a plan.
 #ifndef PLANPROOF_PLANPROOF_RESULT_H_
 #define PLANPROOF_PLANPROOF_RESULT_H_
 

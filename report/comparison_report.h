@@ -1,4 +1,4 @@
-// What a comparison of dumps found, to read and for machines.
+// Reports what a comparison of dumps found, for people and for machines.
 #ifndef PLANPROOF_REPORT_COMPARISON_REPORT_H_
 #define PLANPROOF_REPORT_COMPARISON_REPORT_H_
 

@@ -1,4 +1,4 @@
-// The members of a JSON report: one list, which is written and read (docs/report.md).
+// Lists the members of a JSON report once, for writing and for reading (docs/report.md).
 //
 // An archive writes or reads one object: archive("key", value) for one member,
 // archive.Optional for one that is left out where it says nothing, archive.Object("key", members)

@@ -1,4 +1,5 @@
-// The report that machines read. Its keys are documented in docs/report.md and only ever added to.
+// Writes and reads the report for machines. Its keys are documented in docs/report.md and only ever
+// added to.
 #ifndef PLANPROOF_REPORT_JSON_REPORT_H_
 #define PLANPROOF_REPORT_JSON_REPORT_H_
 

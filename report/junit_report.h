@@ -1,4 +1,5 @@
-// The report for what reads results of tests: JUnit's XML, as Jenkins and GitLab read it.
+// Writes the report for programs that read results of tests: JUnit's XML, as Jenkins and GitLab
+// read it.
 #ifndef PLANPROOF_REPORT_JUNIT_REPORT_H_
 #define PLANPROOF_REPORT_JUNIT_REPORT_H_
 

@@ -1,4 +1,4 @@
-// The map of a plan: layers x kinds of operators x ranks, by what is known of them.
+// Builds the map of a plan: layers x kinds of operators x ranks, by what is known of them.
 #ifndef PLANPROOF_REPORT_LAYER_MAP_H_
 #define PLANPROOF_REPORT_LAYER_MAP_H_
 

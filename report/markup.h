@@ -1,4 +1,4 @@
-// Text in HTML and XML. It comes from untrusted files: nothing in it is markup.
+// Escapes text in HTML and XML. It comes from untrusted files: nothing in it is markup.
 #ifndef PLANPROOF_REPORT_MARKUP_H_
 #define PLANPROOF_REPORT_MARKUP_H_
 

@@ -1,4 +1,4 @@
-// What the reports on numbers (replays, comparisons of dumps) have in common.
+// Formats what the reports on numbers (replays, comparisons of dumps) have in common.
 #ifndef PLANPROOF_REPORT_MEASURE_TEXT_H_
 #define PLANPROOF_REPORT_MEASURE_TEXT_H_
 

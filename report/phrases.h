@@ -1,5 +1,5 @@
-// What all formats say in the same words about a result and its findings. Each is one line: nothing
-// from a file can break it.
+// Words what all formats say alike about a result and its findings. Each is one line: nothing from
+// a file can break it.
 #ifndef PLANPROOF_REPORT_PHRASES_H_
 #define PLANPROOF_REPORT_PHRASES_H_
 

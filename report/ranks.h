@@ -1,4 +1,4 @@
-// Sets of ranks.
+// Formats sets of ranks.
 #ifndef PLANPROOF_REPORT_RANKS_H_
 #define PLANPROOF_REPORT_RANKS_H_
 

@@ -1,4 +1,4 @@
-// What a replay found, to read and for machines.
+// Reports what a replay found, for people and for machines.
 #ifndef PLANPROOF_REPORT_REPLAY_REPORT_H_
 #define PLANPROOF_REPORT_REPLAY_REPORT_H_
 

@@ -1,5 +1,5 @@
-// What a report says, as data: text, JSON, HTML, SARIF and JUnit are views of it, and a JSON report
-// is read back into it. Texts in it are for people and come, in part, from untrusted files.
+// Holds what a report says, as data: text, JSON, HTML, SARIF and JUnit are views of it, and a JSON
+// report is read back into it. Texts in it are for people and come, in part, from untrusted files.
 #ifndef PLANPROOF_REPORT_REPORT_H_
 #define PLANPROOF_REPORT_REPORT_H_
 

@@ -1,4 +1,4 @@
-// The report for editors and code scanning: SARIF 2.1.0 (OASIS, "Static Analysis Results
+// Writes the report for editors and code scanning: SARIF 2.1.0 (OASIS, "Static Analysis Results
 // Interchange Format").
 #ifndef PLANPROOF_REPORT_SARIF_REPORT_H_
 #define PLANPROOF_REPORT_SARIF_REPORT_H_

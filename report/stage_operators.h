@@ -1,4 +1,4 @@
-// Which operators of the plan a stage consists of.
+// Lists the operators of the plan that a stage consists of.
 #ifndef PLANPROOF_REPORT_STAGE_OPERATORS_H_
 #define PLANPROOF_REPORT_STAGE_OPERATORS_H_
 

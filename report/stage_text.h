@@ -1,4 +1,4 @@
-// What a report says about one stage, for a terminal.
+// Formats what a report says about one stage, for a terminal.
 #ifndef PLANPROOF_REPORT_STAGE_TEXT_H_
 #define PLANPROOF_REPORT_STAGE_TEXT_H_
 

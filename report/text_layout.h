@@ -1,5 +1,5 @@
-// Pieces of text that reports are made of. Names and messages come from untrusted files: nothing in
-// them may break a line or reach a terminal as a control sequence.
+// Formats the pieces of text that reports are made of. Names and messages come from untrusted
+// files: nothing in them may break a line or reach a terminal as a control sequence.
 #ifndef PLANPROOF_REPORT_TEXT_LAYOUT_H_
 #define PLANPROOF_REPORT_TEXT_LAYOUT_H_
 

@@ -1,4 +1,4 @@
-// The report that people read.
+// Writes the report that people read.
 //
 // The first line is the verdict, and what is wrong. For a plan that is wrong the first five lines
 // say everything one needs to go and look: stage and suspected cause; the logical operator with its

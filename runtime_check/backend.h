@@ -1,4 +1,5 @@
-// A machine other than this processor that runs tapes and keeps tensors in memory of its own.
+// Declares a backend: a machine other than this processor that runs tapes and keeps tensors in
+// memory of its own.
 //
 // The executor decides what is computed and in which order, and what a result is rounded to; a
 // backend only computes. So a plan means the same wherever it runs.

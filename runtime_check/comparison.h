@@ -1,4 +1,4 @@
-// Is a difference between a plan's tensor and the model's more than round-off?
+// Decides whether a difference between a plan's tensor and the model's is more than round-off.
 //
 // The error of a tensor is |plan - model| / |model| in the Frobenius norm. What round-off makes of
 // it depends on the model and the inputs, not on the plan alone: so the model is run again on

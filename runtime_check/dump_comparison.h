@@ -1,8 +1,8 @@
-// Does a sharded training run compute what a run of one process did? From what both dumped.
+// Decides from dumps of both whether a sharded training run computed what a run of one process did.
 //
-// As a replay does (comparison.h), but the model is a user's program: what round-off does to a
-// tensor is known from runs of the same program on perturbed inputs, which the reference's dump
-// has.
+// It compares as a replay does (comparison.h), but the model is a user's program: what round-off
+// does to a tensor is known from runs of the same program on perturbed inputs, which the
+// reference's dump has.
 #ifndef PLANPROOF_RUNTIME_CHECK_DUMP_COMPARISON_H_
 #define PLANPROOF_RUNTIME_CHECK_DUMP_COMPARISON_H_
 

@@ -1,4 +1,4 @@
-// Which tensors of a sharded run are which of the reference, by name.
+// Matches tensors of a sharded run with those of the reference, by name.
 #ifndef PLANPROOF_RUNTIME_CHECK_DUMP_MATCHING_H_
 #define PLANPROOF_RUNTIME_CHECK_DUMP_MATCHING_H_
 

@@ -1,4 +1,4 @@
-// Elements of dumped tensors as numbers.
+// Reads elements of dumped tensors as numbers.
 #ifndef PLANPROOF_RUNTIME_CHECK_DUMPED_VALUES_H_
 #define PLANPROOF_RUNTIME_CHECK_DUMPED_VALUES_H_
 

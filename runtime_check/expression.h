@@ -1,4 +1,4 @@
-// The expression of one output of an index function, made ready for a tape.
+// Prepares the expression of one output of an index function for a tape.
 //
 // What an element costs is decided here: reads become reads at one flat offset, whose part that is
 // the same for all lanes is apart from the part that differs, and is added up in the order in which

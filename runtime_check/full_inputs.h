@@ -1,4 +1,4 @@
-// Inputs of the model with all their elements.
+// Makes inputs of the model with all their elements.
 #ifndef PLANPROOF_RUNTIME_CHECK_FULL_INPUTS_H_
 #define PLANPROOF_RUNTIME_CHECK_FULL_INPUTS_H_
 

@@ -1,4 +1,5 @@
-// Which part of a tensor each rank of a run holds, by annotation and by the sizes that they hold.
+// Determines which part of a tensor each rank of a run holds, by annotation and by the sizes that
+// they hold.
 #ifndef PLANPROOF_RUNTIME_CHECK_HELD_PARTS_H_
 #define PLANPROOF_RUNTIME_CHECK_HELD_PARTS_H_
 

@@ -1,4 +1,4 @@
-// What devices hold of one logical tensor, put together by lineage.
+// Puts what devices hold of one logical tensor together, by lineage.
 #ifndef PLANPROOF_RUNTIME_CHECK_MERGED_TENSOR_H_
 #define PLANPROOF_RUNTIME_CHECK_MERGED_TENSOR_H_
 

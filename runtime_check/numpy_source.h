@@ -1,4 +1,4 @@
-// Operators as NumPy statements, from their index functions alone.
+// Writes operators as NumPy statements, from their index functions alone.
 //
 // A statement computes one output at all coordinates. Every index variable becomes an axis of
 // NumPy's broadcasting (numpy.ogrid), sums and maxima reduce axes; sums of products of elements

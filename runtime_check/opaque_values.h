@@ -1,4 +1,4 @@
-// Concrete values of opaque functions.
+// Gives opaque functions concrete values.
 //
 // The choice of the largest of a row, the conversion to whole numbers, what Python rounds or
 // divides without a fraction and functions of numbers that have a name (sdfg/real_functions.h) have

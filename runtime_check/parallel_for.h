@@ -1,4 +1,4 @@
-// Independent pieces of work on all processors.
+// Does independent pieces of work on all processors.
 #ifndef PLANPROOF_RUNTIME_CHECK_PARALLEL_FOR_H_
 #define PLANPROOF_RUNTIME_CHECK_PARALLEL_FOR_H_
 

@@ -1,5 +1,5 @@
-// Where each node of an expression is computed: once per run, per row, per strip of lanes, per step
-// of a loop, or only where a branch is taken.
+// Decides where each node of an expression is computed: once per run, per row, per strip of lanes,
+// per step of a loop, or only where a branch is taken.
 //
 // A tape computes a node in the outermost place at which all that it depends on is known, so that
 // what does not depend on a loop is not computed in it. No node leaves a branch: what is behind a

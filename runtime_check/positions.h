@@ -1,4 +1,4 @@
-// Where the elements of a parallel tensor are in the model's.
+// Computes where the elements of a parallel tensor are in the model's.
 #ifndef PLANPROOF_RUNTIME_CHECK_POSITIONS_H_
 #define PLANPROOF_RUNTIME_CHECK_POSITIONS_H_
 

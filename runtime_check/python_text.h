@@ -1,4 +1,4 @@
-// Text of plans in Python source. Plans are not trusted: none of it may become code.
+// Writes text of plans into Python source. Plans are not trusted: none of it may become code.
 #ifndef PLANPROOF_RUNTIME_CHECK_PYTHON_TEXT_H_
 #define PLANPROOF_RUNTIME_CHECK_PYTHON_TEXT_H_
 

@@ -1,4 +1,4 @@
-// Rounding to the floating types of accelerators: to nearest, ties to even, with subnormals.
+// Rounds to the floating types of accelerators: to nearest, ties to even, with subnormals.
 //
 // What LLVM's APFloat does when it converts a single to IEEEhalf, BFloat, Float8E5M2 and
 // Float8E4M3FN; tests compare bit for bit. FP8 as in "FP8 Formats for Deep Learning"

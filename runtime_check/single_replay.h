@@ -1,4 +1,4 @@
-// A replay in one arithmetic.
+// Replays a problem in one arithmetic.
 #ifndef PLANPROOF_RUNTIME_CHECK_SINGLE_REPLAY_H_
 #define PLANPROOF_RUNTIME_CHECK_SINGLE_REPLAY_H_
 

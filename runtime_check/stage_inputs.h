@@ -1,6 +1,6 @@
-// What each rank's modules would get if all before them were right: the reference's inputs and
-// gradients of results, cut as the annotations say. A run that is given them shows a wrong module
-// by itself, and no other after it.
+// Makes what each rank's modules would get if all before them were right: the reference's inputs
+// and gradients of results, cut as the annotations say. A run that is given them shows a wrong
+// module by itself, and no other after it.
 #ifndef PLANPROOF_RUNTIME_CHECK_STAGE_INPUTS_H_
 #define PLANPROOF_RUNTIME_CHECK_STAGE_INPUTS_H_
 

@@ -1,4 +1,4 @@
-// One stage of a plan that is wrong, as a Python script that runs in NumPy alone.
+// Writes one stage of a plan that is wrong as a Python script that runs in NumPy alone.
 //
 // The stage ends with a tensor of the plan that differs from the model's although what it is
 // computed from does not, on given inputs. The script computes it both ways from the values that

@@ -1,6 +1,7 @@
-// A program for one output of an operator: a flat list of instructions over registers.
+// Defines tapes: programs for one output of an operator, as flat lists of instructions over
+// registers.
 //
-// It computes the output's elements in row-major order, in strips of up to kLanes elements. A
+// A tape computes the elements in row-major order, in strips of up to kLanes elements. A
 // register holds one value per lane, or one for all lanes (uniform). Loops and branches are jumps;
 // nothing is called back and nothing is allocated while it runs. What a kernel for another machine
 // would be generated from is this list: lanes are its threads.

@@ -1,8 +1,8 @@
-// A number, and how large it would be if nothing cancelled in it: the sum of the magnitudes of its
-// terms, as in running error analysis (Wilkinson; Higham, Accuracy and Stability of Numerical
-// Algorithms, 3.3), and the sum of their squares. What rounding may do to a sum is in proportion to
-// these, not to the sum: to the first if all terms are rounded alike, to the root of the second if
-// each is rounded by itself.
+// Tracks with a number how large it would be if nothing cancelled in it: the sum of the magnitudes
+// of its terms, as in running error analysis (Wilkinson; Higham, Accuracy and Stability of
+// Numerical Algorithms, 3.3), and the sum of their squares. What rounding may do to a sum is in
+// proportion to these, not to the sum: to the first if all terms are rounded alike, to the root of
+// the second if each is rounded by itself.
 //
 // Functions other than sums, products and quotients are one term.
 #ifndef PLANPROOF_RUNTIME_CHECK_TRACKED_NUMBER_H_

@@ -1,4 +1,4 @@
-// A tensor with all its elements.
+// Holds a tensor with all its elements.
 #ifndef PLANPROOF_RUNTIME_CHECK_VALUES_H_
 #define PLANPROOF_RUNTIME_CHECK_VALUES_H_
 

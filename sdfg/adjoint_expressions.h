@@ -1,4 +1,4 @@
-// Building derivative expressions: arithmetic that folds zeros and ones, substitution of variables
+// Builds derivative expressions: arithmetic that folds zeros and ones, substitution of variables
 // and sums over them.
 //
 // Every variable stays bound by at most one node: substituting into an expression gives its

@@ -1,4 +1,4 @@
-// The derivative of every kind of node.
+// Implements the derivative of every kind of node.
 #ifndef PLANPROOF_SDFG_ADJOINT_RULES_H_
 #define PLANPROOF_SDFG_ADJOINT_RULES_H_
 

@@ -1,4 +1,5 @@
-// An operator as its file calls it: what it would compute with another value of an attribute.
+// Represents an operator as its file calls it: what it would compute with another value of an
+// attribute.
 //
 // A graph holds functions, in which attributes no longer have names. Who explains why a plan is
 // wrong wants to say that `window` should be 4, and asks for the function with that value.

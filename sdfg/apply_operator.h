@@ -1,4 +1,4 @@
-// Adds an operator of the library to a graph: what most lines of most formats say.
+// Adds an operator of the library to a graph, as most lines of most formats ask for.
 #ifndef PLANPROOF_SDFG_APPLY_OPERATOR_H_
 #define PLANPROOF_SDFG_APPLY_OPERATOR_H_
 

@@ -1,4 +1,4 @@
-// Parser of the attributes of a declaration:
+// Parses the attributes of a declaration:
 //   {dim: ints = none, reduction in ("none", "mean", "sum") = "mean", p: real in [0, 1) = 0.5}
 #ifndef PLANPROOF_SDFG_ATTRIBUTE_PARSER_H_
 #define PLANPROOF_SDFG_ATTRIBUTE_PARSER_H_

@@ -1,4 +1,4 @@
-// The declarations of sdfg/operators/*.op, compiled in by cmake/EmbedDeclarations.cmake.
+// Holds the declarations of sdfg/operators/*.op, compiled in by cmake/EmbedDeclarations.cmake.
 #ifndef PLANPROOF_SDFG_BUILTIN_DECLARATIONS_H_
 #define PLANPROOF_SDFG_BUILTIN_DECLARATIONS_H_
 

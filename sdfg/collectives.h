@@ -1,4 +1,4 @@
-// Collectives as index functions over the participants' tensors.
+// Builds collectives as index functions over the participants' tensors.
 //
 // Two forms. Group form: inputs are the participants' local tensors in group order and the result
 // is that of one participant (readers that list every device use it). Axis form: one input with

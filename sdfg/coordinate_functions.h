@@ -1,4 +1,4 @@
-// Index functions whose coordinates are explicit: what a lifted operator cannot say.
+// Builds index functions whose coordinates are explicit: what a lifted operator cannot say.
 //
 // Shapes here are whole: coordinates of the tensor's axes first, then local extents.
 #ifndef PLANPROOF_SDFG_COORDINATE_FUNCTIONS_H_

@@ -1,4 +1,4 @@
-// A parsed operator declaration (docs/operator-language.md has the language).
+// Represents a parsed operator declaration (docs/operator-language.md has the language).
 //
 // The tree is plain data: expressions live in one vector and refer to each other by position, so
 // nothing here owns or walks pointers. Names are resolved by the checker (declaration_check.h) and

@@ -1,4 +1,4 @@
-// Static checks of a parsed declaration: every name means something, every read fits its operand.
+// Checks a parsed declaration statically: every name means something, every read fits its operand.
 #ifndef PLANPROOF_SDFG_DECLARATION_CHECK_H_
 #define PLANPROOF_SDFG_DECLARATION_CHECK_H_
 

@@ -1,5 +1,5 @@
-// Parser of the expressions inside a declaration, and the token cursor it shares with the parser of
-// declarations.
+// Parses the expressions inside a declaration, and has the token cursor that the parser of
+// declarations shares.
 #ifndef PLANPROOF_SDFG_DECLARATION_EXPRESSION_PARSER_H_
 #define PLANPROOF_SDFG_DECLARATION_EXPRESSION_PARSER_H_
 

@@ -1,4 +1,4 @@
-// Expressions of a declaration, evaluated to nodes of an index function.
+// Evaluates expressions of a declaration to nodes of an index function.
 #ifndef PLANPROOF_SDFG_DECLARATION_EXPRESSIONS_H_
 #define PLANPROOF_SDFG_DECLARATION_EXPRESSIONS_H_
 

@@ -1,4 +1,4 @@
-// One instantiation of a declaration: what its parts share.
+// Holds what the parts of one instantiation of a declaration share.
 #ifndef PLANPROOF_SDFG_DECLARATION_INSTANCE_H_
 #define PLANPROOF_SDFG_DECLARATION_INSTANCE_H_
 

@@ -1,4 +1,4 @@
-// A declaration applied to concrete shapes and attributes: its index function.
+// Applies a declaration to concrete shapes and attributes, which gives its index function.
 #ifndef PLANPROOF_SDFG_DECLARATION_INSTANTIATE_H_
 #define PLANPROOF_SDFG_DECLARATION_INSTANTIATE_H_
 

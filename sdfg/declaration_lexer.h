@@ -1,4 +1,4 @@
-// Tokens of the declaration language.
+// Splits the declaration language into tokens.
 #ifndef PLANPROOF_SDFG_DECLARATION_LEXER_H_
 #define PLANPROOF_SDFG_DECLARATION_LEXER_H_
 

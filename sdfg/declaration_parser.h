@@ -1,4 +1,4 @@
-// Parser of operator declarations: text to trees, names not yet resolved.
+// Parses operator declarations: text to trees, names not yet resolved.
 #ifndef PLANPROOF_SDFG_DECLARATION_PARSER_H_
 #define PLANPROOF_SDFG_DECLARATION_PARSER_H_
 

@@ -1,4 +1,5 @@
-// Extents: the index names and packs of a declaration matched against concrete operand shapes.
+// Matches the index names and packs of a declaration against concrete operand shapes, which gives
+// extents.
 #ifndef PLANPROOF_SDFG_DECLARATION_SHAPES_H_
 #define PLANPROOF_SDFG_DECLARATION_SHAPES_H_
 

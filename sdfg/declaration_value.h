@@ -1,5 +1,5 @@
-// Values of expressions while a declaration is instantiated: numbers that are still constants, and
-// nodes of one of the three sorts. Arithmetic on constants is done here, exactly.
+// Represents values of expressions while a declaration is instantiated: numbers that are still
+// constants, and nodes of one of the three sorts. Arithmetic on constants is done here, exactly.
 #ifndef PLANPROOF_SDFG_DECLARATION_VALUE_H_
 #define PLANPROOF_SDFG_DECLARATION_VALUE_H_
 

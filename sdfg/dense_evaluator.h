@@ -1,4 +1,4 @@
-// Reference evaluation of index functions and graphs on full shapes, in double precision.
+// Evaluates index functions and graphs on full shapes, in double precision.
 //
 // It does what the definition says, element by element, and is the yardstick of tests: for
 // derivatives, for collectives, for whole small plans. It decides nothing by itself.

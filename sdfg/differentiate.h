@@ -1,4 +1,4 @@
-// Reverse-mode differentiation of an index function.
+// Differentiates an index function in reverse mode.
 //
 // The vector-Jacobian product of y = f(x) is derived from f's expression: no backward operator is
 // written by hand. Differentiation happens at the original shapes, before any shape reduction.

@@ -1,4 +1,4 @@
-// Element types and devices by the names that frameworks print.
+// Names element types and devices as frameworks print them.
 //
 // Both are closed: a text that names neither is an error. Taking an element type that is not known
 // for a device would make a conversion, which may truncate or wrap around, the identity.

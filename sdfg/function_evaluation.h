@@ -1,4 +1,5 @@
-// One application of an index function at symbolic output indices (internal to the evaluator).
+// Evaluates one application of an index function at symbolic output indices; internal to the
+// evaluator.
 #ifndef PLANPROOF_SDFG_FUNCTION_EVALUATION_H_
 #define PLANPROOF_SDFG_FUNCTION_EVALUATION_H_
 

@@ -1,5 +1,5 @@
-// The dataflow graph: SSA tensors and operator applications, for the logical model and for the
-// parallel plan alike.
+// Defines the dataflow graph, SSA tensors and operator applications, for the logical model and for
+// the parallel plan alike.
 //
 // A parallel graph does not store one node per device instance where a coordinate can compute it.
 // A graph may have *coordinate axes* (data-parallel copy, microbatch, tensor-parallel rank, ...).

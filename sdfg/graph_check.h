@@ -1,4 +1,4 @@
-// The rules that make a graph a graph; Graph::Check applies all of them.
+// Checks the rules that make a graph a graph; Graph::Check applies all of them.
 #ifndef PLANPROOF_SDFG_GRAPH_CHECK_H_
 #define PLANPROOF_SDFG_GRAPH_CHECK_H_
 

@@ -1,4 +1,4 @@
-// Reads that only a selection's condition keeps within their tensor.
+// Finds reads that only a selection's condition keeps within their tensor.
 #ifndef PLANPROOF_SDFG_GUARDED_READS_H_
 #define PLANPROOF_SDFG_GUARDED_READS_H_
 

@@ -1,4 +1,4 @@
-// Algebra of integer index expressions: affine forms, digits, decided comparisons.
+// Implements the algebra of integer index expressions: affine forms, digits, decided comparisons.
 //
 // Inverting an index expression produces quotients and remainders of sums; unless they are brought
 // to a small form (12 i + j over 4 is 3 i + j div 4), a derivative is much larger than the

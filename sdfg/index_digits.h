@@ -1,4 +1,4 @@
-// Mixed-radix digits of integer index expressions, in their smallest form.
+// Computes mixed-radix digits of integer index expressions, in their smallest form.
 //
 // A dimension that is a product, such as (head d 3), is one index variable whose digits are
 // quotients and remainders. Putting digits back together must give the variable back, not a sum of

@@ -1,4 +1,4 @@
-// An operator application as an index expression: the single currency of all operators.
+// Represents an operator application as an index expression: the single currency of all operators.
 //
 // Every operator instance, whether it was written in the declaration language (linear, softmax), is
 // a C++ class (view, concat), a collective, or was derived by differentiation, becomes an

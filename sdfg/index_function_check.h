@@ -1,4 +1,4 @@
-// Sorts of expressions and the well-formedness rules of index functions.
+// Checks the sorts of expressions and the well-formedness of index functions.
 #ifndef PLANPROOF_SDFG_INDEX_FUNCTION_CHECK_H_
 #define PLANPROOF_SDFG_INDEX_FUNCTION_CHECK_H_
 

@@ -1,4 +1,4 @@
-// Solving index equations: which values of the variables read a given element?
+// Solves index equations: which values of the variables read a given element?
 //
 // The gradient of a read x[e_0(v), e_1(v), ...] at element (j_0, j_1, ...) sums over all v with
 // e_d(v) = j_d. Where the equations determine variables (renamings, shifts, digits of a merged or

@@ -1,6 +1,6 @@
-// An integer map between index spaces: for each dimension of the target one expression over the
-// dimensions of the source, affine up to division and remainder by constants (boxes in digits), and
-// to digits that are 0 or 1 and say whether a term counts.
+// Represents an integer map between index spaces: for each dimension of the target one expression
+// over the dimensions of the source, affine up to division and remainder by constants (boxes in
+// digits), and to digits that are 0 or 1 and say whether a term counts.
 #ifndef PLANPROOF_SDFG_INDEX_MAP_H_
 #define PLANPROOF_SDFG_INDEX_MAP_H_
 

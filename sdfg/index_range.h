@@ -1,4 +1,4 @@
-// Interval arithmetic on the integer expressions of index functions.
+// Bounds the integer expressions of index functions by interval arithmetic.
 #ifndef PLANPROOF_SDFG_INDEX_RANGE_H_
 #define PLANPROOF_SDFG_INDEX_RANGE_H_
 

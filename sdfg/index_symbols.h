@@ -1,4 +1,4 @@
-// The index variables of symbolic evaluation, by name.
+// Makes the index variables of symbolic evaluation, by name.
 //
 // A variable is made once for a place (a dimension of a cell, a binder at some depth) and a range,
 // and is the same one wherever that place and range occur again: in the next cell, in the next sum

@@ -1,4 +1,4 @@
-// Tensors that masks make -infinity somewhere.
+// Finds tensors that masks make -infinity somewhere.
 #ifndef PLANPROOF_SDFG_INFINITE_VALUES_H_
 #define PLANPROOF_SDFG_INFINITE_VALUES_H_
 

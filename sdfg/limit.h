@@ -1,4 +1,4 @@
-// Limits of this program.
+// Defines limits of this program.
 #ifndef PLANPROOF_SDFG_LIMIT_H_
 #define PLANPROOF_SDFG_LIMIT_H_
 

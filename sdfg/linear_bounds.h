@@ -1,4 +1,4 @@
-// Bounds of indices that follow from several conditions at once.
+// Derives bounds of indices from several conditions at once.
 #ifndef PLANPROOF_SDFG_LINEAR_BOUNDS_H_
 #define PLANPROOF_SDFG_LINEAR_BOUNDS_H_
 

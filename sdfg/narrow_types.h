@@ -1,4 +1,4 @@
-// Element types with which operators compute otherwise than with real numbers.
+// Lists the element types with which operators do not compute as with real numbers.
 #ifndef PLANPROOF_SDFG_NARROW_TYPES_H_
 #define PLANPROOF_SDFG_NARROW_TYPES_H_
 

@@ -1,5 +1,6 @@
-// Operators that are no expression of the declaration language, because the shape of their index
-// expressions depends on attributes: view, concat, matmul by rank, einsum, windows, top-k routing.
+// Builds operators that are no expression of the declaration language, because the shape of their
+// index expressions depends on attributes: view, concat, matmul by rank, einsum, windows, top-k
+// routing.
 //
 // They are instantiated by C++ code, have the same interface and the same reference page, and are
 // registered under their name.

@@ -1,4 +1,4 @@
-// Indices that are data: what gathers and scatters have in common.
+// Implements what gathers and scatters have in common: indices that are data.
 #ifndef PLANPROOF_SDFG_NATIVE_OPERATORS_DATA_INDEX_H_
 #define PLANPROOF_SDFG_NATIVE_OPERATORS_DATA_INDEX_H_
 

@@ -1,4 +1,4 @@
-// Windows that slide over dimensions: what convolutions and poolings have in common.
+// Implements what convolutions and poolings have in common: windows that slide over dimensions.
 #ifndef PLANPROOF_SDFG_NATIVE_OPERATORS_WINDOWS_H_
 #define PLANPROOF_SDFG_NATIVE_OPERATORS_WINDOWS_H_
 

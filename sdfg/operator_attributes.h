@@ -1,4 +1,4 @@
-// Attributes of an operator instance against those that the operator declares.
+// Checks the attributes of an operator instance against those that the operator declares.
 #ifndef PLANPROOF_SDFG_OPERATOR_ATTRIBUTES_H_
 #define PLANPROOF_SDFG_OPERATOR_ATTRIBUTES_H_
 

@@ -1,4 +1,5 @@
-// What an operator does in a plan: computes, communicates, or only says which value is meant.
+// Says what an operator does in a plan: computes, communicates, or only states which value is
+// meant.
 //
 // Readers translate their names of operators into a kind once; whoever decides something asks for
 // the kind. What is computed is the operator's function alone, whatever the kind.

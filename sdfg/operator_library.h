@@ -1,4 +1,4 @@
-// The declared operators, and their instantiation to index functions.
+// Holds the declared operators, and instantiates them to index functions.
 //
 // A declaration is one line of text (docs/operators.md has the language). Built-in declarations
 // stand in sdfg/operators/*.op and are compiled in; a user's file adds more at run time. Operators

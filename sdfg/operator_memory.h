@@ -1,4 +1,4 @@
-// What frameworks do with the memory of operands. Values do not depend on it.
+// Says what frameworks do with the memory of operands. Values do not depend on it.
 #ifndef PLANPROOF_SDFG_OPERATOR_MEMORY_H_
 #define PLANPROOF_SDFG_OPERATOR_MEMORY_H_
 

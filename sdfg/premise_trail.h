@@ -1,5 +1,5 @@
-// Which premises the evaluation of an element met, so that they are met again where the element is
-// taken from memory.
+// Records which premises the evaluation of an element met, so that they are met again where the
+// element is taken from memory.
 //
 // What an element met is kept as a trail: premises, and the trails of the elements that it read, in
 // the order of evaluation. A trail is walked once until the arena forgets its premises, so an

@@ -1,4 +1,4 @@
-// Values of functions that proofs leave uninterpreted, for evaluators in floating point.
+// Computes functions that proofs leave uninterpreted, for evaluators in floating point.
 #ifndef PLANPROOF_SDFG_REAL_FUNCTIONS_H_
 #define PLANPROOF_SDFG_REAL_FUNCTIONS_H_
 

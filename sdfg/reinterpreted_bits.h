@@ -1,4 +1,4 @@
-// The bits of a number, read as a number of another element type of the same width.
+// Reads the bits of a number as a number of another element type of the same width.
 #ifndef PLANPROOF_SDFG_REINTERPRETED_BITS_H_
 #define PLANPROOF_SDFG_REINTERPRETED_BITS_H_
 

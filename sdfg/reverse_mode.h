@@ -1,4 +1,4 @@
-// The backward graph of a scalar, by reverse mode over a graph's operators.
+// Builds the backward graph of a scalar, by reverse mode over a graph's operators.
 //
 // Each operator's vector-Jacobian product is derived from its function (sdfg/differentiate.h); a
 // tensor with several consumers gets the sum of their contributions. No backward operator is

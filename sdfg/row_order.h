@@ -1,5 +1,4 @@
-// An operator that does the same to every row of its operands, applied to the rows in another
-// order.
+// Applies an operator that does the same to every row of its operands to the rows in another order.
 //
 // Let p be a bijection of [0, n), and X[j] = U[p(j)] an operand whose rows are those of U in the
 // order p. A function that reads X at row j only to make row j of its result (silu, a product with

@@ -1,4 +1,4 @@
-// Index functions that are made once and shared.
+// Makes index functions once and shares them.
 //
 // A model calls the same operator on tensors of the same shapes in each of its layers. Making an
 // index function, checking it and comparing it with others costs far more than looking up from

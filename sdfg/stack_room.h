@@ -1,4 +1,4 @@
-// How much of a thread's stack is left.
+// Tells how much of a thread's stack is left.
 #ifndef PLANPROOF_SDFG_STACK_ROOM_H_
 #define PLANPROOF_SDFG_STACK_ROOM_H_
 

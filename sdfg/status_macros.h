@@ -1,4 +1,4 @@
-// Early return on an absl::Status that is not OK.
+// Returns early where an absl::Status is not OK.
 #ifndef PLANPROOF_SDFG_STATUS_MACROS_H_
 #define PLANPROOF_SDFG_STATUS_MACROS_H_
 

@@ -1,4 +1,4 @@
-// The small vocabulary shared by graphs, operators and readers.
+// Defines the small vocabulary that graphs, operators and readers share.
 #ifndef PLANPROOF_SDFG_TYPES_H_
 #define PLANPROOF_SDFG_TYPES_H_
 

@@ -1,5 +1,6 @@
-// Real expressions whose values are whole numbers by their form: sums, products, maxima, choices of
-// integers, truth values and whole numbers. Arithmetic on integer tensors is written with them.
+// Recognizes real expressions whose values are whole numbers by their form: sums, products, maxima,
+// choices of integers, truth values and whole numbers. Arithmetic on integer tensors is written
+// with them.
 #ifndef PLANPROOF_SDFG_WHOLE_NUMBERS_H_
 #define PLANPROOF_SDFG_WHOLE_NUMBERS_H_
 

@@ -1,4 +1,4 @@
-// Evaluation of one scalar program on blocks, in any number domain.
+// Evaluates one scalar program on blocks, in any number domain.
 //
 // Every node becomes a dense array over the blocks of the variables that it depends on, so whatever
 // does not vary is computed once (the denominator of a softmax once per row). Variables are ordered

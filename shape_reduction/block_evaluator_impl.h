@@ -1,5 +1,5 @@
-// BlockEvaluator: order of variables, order of evaluation, pointwise nodes. Included by
-// block_evaluator.h only.
+// Implements BlockEvaluator's order of variables, order of evaluation and pointwise nodes. Included
+// by block_evaluator.h only.
 #ifndef PLANPROOF_SHAPE_REDUCTION_BLOCK_EVALUATOR_IMPL_H_
 #define PLANPROOF_SHAPE_REDUCTION_BLOCK_EVALUATOR_IMPL_H_
 

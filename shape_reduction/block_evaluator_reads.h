@@ -1,5 +1,5 @@
-// BlockEvaluator: integer expressions, reads of inputs, conditions, opaque functions. Included by
-// block_evaluator.h only.
+// Implements BlockEvaluator's integer expressions, reads of inputs, conditions and opaque
+// functions. Included by block_evaluator.h only.
 #ifndef PLANPROOF_SHAPE_REDUCTION_BLOCK_EVALUATOR_READS_H_
 #define PLANPROOF_SHAPE_REDUCTION_BLOCK_EVALUATOR_READS_H_
 

@@ -1,4 +1,5 @@
-// BlockEvaluator: weighted sums, contractions, maxima. Included by block_evaluator.h only.
+// Implements BlockEvaluator's weighted sums, contractions and maxima. Included by block_evaluator.h
+// only.
 #ifndef PLANPROOF_SHAPE_REDUCTION_BLOCK_EVALUATOR_SUMS_H_
 #define PLANPROOF_SHAPE_REDUCTION_BLOCK_EVALUATOR_SUMS_H_
 

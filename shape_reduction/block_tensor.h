@@ -1,4 +1,4 @@
-// A tensor as one value per block.
+// Represents a tensor as one value per block.
 #ifndef PLANPROOF_SHAPE_REDUCTION_BLOCK_TENSOR_H_
 #define PLANPROOF_SHAPE_REDUCTION_BLOCK_TENSOR_H_
 

@@ -1,4 +1,4 @@
-// Values at which operators change what they do.
+// Finds values at which operators change what they do.
 //
 // Which branch an operator takes is decided where an element is compared with a constant: an index
 // that is ignored, the first and the last row of a part of a vocabulary, a threshold, the bounds of

@@ -1,4 +1,4 @@
-// Comparison of two block-constant tensors of one shape, element by element in effect.
+// Compares two block-constant tensors of one shape, element by element in effect.
 #ifndef PLANPROOF_SHAPE_REDUCTION_COMPARISON_H_
 #define PLANPROOF_SHAPE_REDUCTION_COMPARISON_H_
 

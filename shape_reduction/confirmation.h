@@ -1,4 +1,4 @@
-// Confirmation of a numeric difference by interval arithmetic.
+// Confirms a numeric difference by interval arithmetic.
 #ifndef PLANPROOF_SHAPE_REDUCTION_CONFIRMATION_H_
 #define PLANPROOF_SHAPE_REDUCTION_CONFIRMATION_H_
 

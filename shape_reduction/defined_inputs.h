@@ -1,4 +1,4 @@
-// Inputs on which the model has a value: only these can show that a plan is wrong.
+// Looks for inputs on which the model has a value: only these can show that a plan is wrong.
 #ifndef PLANPROOF_SHAPE_REDUCTION_DEFINED_INPUTS_H_
 #define PLANPROOF_SHAPE_REDUCTION_DEFINED_INPUTS_H_
 

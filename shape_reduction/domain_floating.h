@@ -1,4 +1,4 @@
-// Number domains of the reduced evaluator.
+// Defines the number domains of the reduced evaluator.
 //
 // A domain is a set of static functions over its Value: real arithmetic with two additions. -inf is
 // a value (a mask), with exp(-inf) = 0. Invalid is a value too: what comes from a violated premise

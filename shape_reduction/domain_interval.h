@@ -1,4 +1,5 @@
-// Intervals of doubles with outward rounding: the first step of confirming a counterexample.
+// Computes with intervals of doubles, rounded outward: the first step of confirming a
+// counterexample.
 #ifndef PLANPROOF_SHAPE_REDUCTION_DOMAIN_INTERVAL_H_
 #define PLANPROOF_SHAPE_REDUCTION_DOMAIN_INTERVAL_H_
 

@@ -1,5 +1,5 @@
-// Intervals of multiple-precision numbers: the second step of confirming a counterexample, for
-// values that double intervals are too wide for.
+// Computes with intervals of multiple-precision numbers: the second step of confirming a
+// counterexample, for values that double intervals are too wide for.
 #ifndef PLANPROOF_SHAPE_REDUCTION_DOMAIN_MPFI_H_
 #define PLANPROOF_SHAPE_REDUCTION_DOMAIN_MPFI_H_
 

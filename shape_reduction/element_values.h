@@ -1,4 +1,4 @@
-// Which values the elements of an input can have, each by itself.
+// Says which values the elements of an input can have, each by itself.
 #ifndef PLANPROOF_SHAPE_REDUCTION_ELEMENT_VALUES_H_
 #define PLANPROOF_SHAPE_REDUCTION_ELEMENT_VALUES_H_
 

@@ -1,4 +1,4 @@
-// How many elements of a tensor a contraction adds up.
+// Counts how many elements of a tensor a contraction adds up.
 #ifndef PLANPROOF_SHAPE_REDUCTION_FAN_IN_H_
 #define PLANPROOF_SHAPE_REDUCTION_FAN_IN_H_
 

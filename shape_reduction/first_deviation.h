@@ -1,4 +1,4 @@
-// Where on the way from the inputs numbers of the plan first leave what their lineages say.
+// Finds where, on the way from the inputs, numbers of the plan first leave what their lineages say.
 #ifndef PLANPROOF_SHAPE_REDUCTION_FIRST_DEVIATION_H_
 #define PLANPROOF_SHAPE_REDUCTION_FIRST_DEVIATION_H_
 

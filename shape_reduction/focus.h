@@ -1,4 +1,5 @@
-// Where a search for a counterexample is to look, when it is known which claim failed and where.
+// Says where a search for a counterexample is to look, when it is known which claim failed and
+// where.
 #ifndef PLANPROOF_SHAPE_REDUCTION_FOCUS_H_
 #define PLANPROOF_SHAPE_REDUCTION_FOCUS_H_
 

@@ -1,4 +1,4 @@
-// Choice of inputs under which one suspected place of a large graph shows at little cost.
+// Chooses inputs under which one suspected place of a large graph shows at little cost.
 //
 // - Residual branches (x + f(x)) far from the place are closed: the last parameter of the branch is
 //   zero, so that the branch adds nothing. What the place changes reaches the outputs undamped, and

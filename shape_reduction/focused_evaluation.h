@@ -1,4 +1,4 @@
-// Both graphs in enclosing intervals, on inputs chosen for one suspected place.
+// Evaluates both graphs in enclosing intervals, on inputs chosen for one suspected place.
 #ifndef PLANPROOF_SHAPE_REDUCTION_FOCUSED_EVALUATION_H_
 #define PLANPROOF_SHAPE_REDUCTION_FOCUSED_EVALUATION_H_
 

@@ -1,4 +1,4 @@
-// Search for a counterexample to claims that failed at known places of a plan of any size.
+// Searches for a counterexample to claims that failed at known places of a plan of any size.
 #ifndef PLANPROOF_SHAPE_REDUCTION_FOCUSED_SEARCH_H_
 #define PLANPROOF_SHAPE_REDUCTION_FOCUSED_SEARCH_H_
 

@@ -1,4 +1,4 @@
-// Reads that the condition under which a tensor was masked guards.
+// Recognizes reads that the condition under which a tensor was masked guards.
 //
 // A mask keeps x where a condition holds and is -inf elsewhere; its derivative reads a gradient
 // where the same condition holds. A block that the condition cuts encloses both, so that whoever

@@ -1,4 +1,4 @@
-// Integer expressions in digits of index variables, and their pullback.
+// Writes integer expressions in digits of index variables, and pulls them back.
 //
 // Every integer expression of an index function is brought into the form
 //   constant + sum of scale * (floor(var / div) mod extent) + sum of scale * atom

@@ -1,4 +1,4 @@
-// Choice of block-constant inputs for the logical graph.
+// Chooses block-constant inputs for the logical graph.
 //
 // Any choice is legitimate: it only restricts the inputs for which the two graphs are compared, and
 // a difference found is one of the full-size plan. What matters is that the choice tells wrong

@@ -1,4 +1,4 @@
-// Whether chosen inputs lie in the domain that the specification declares.
+// Checks that chosen inputs lie in the domain that the specification declares.
 #ifndef PLANPROOF_SHAPE_REDUCTION_INPUT_PREMISES_H_
 #define PLANPROOF_SHAPE_REDUCTION_INPUT_PREMISES_H_
 

@@ -1,4 +1,4 @@
-// What is known of the inputs of the logical graph before values are chosen for them.
+// Collects what is known of the inputs of the logical graph before values are chosen for them.
 #ifndef PLANPROOF_SHAPE_REDUCTION_INPUT_RANGES_H_
 #define PLANPROOF_SHAPE_REDUCTION_INPUT_RANGES_H_
 

@@ -1,4 +1,4 @@
-// Inputs of a counterexample in words.
+// Describes inputs of a counterexample in words.
 #ifndef PLANPROOF_SHAPE_REDUCTION_INPUT_TEXT_H_
 #define PLANPROOF_SHAPE_REDUCTION_INPUT_TEXT_H_
 

@@ -1,4 +1,4 @@
-// Sums of products of bounded intervals: rounded upward instead of widened after each operation,
+// Adds up products of bounded intervals, rounding upward instead of widening after each operation,
 // which takes a fraction of the time. Lower bounds are negated, so that one mode rounds both
 // outward; what is exact stays exact.
 #ifndef PLANPROOF_SHAPE_REDUCTION_INTERVAL_SUMS_H_

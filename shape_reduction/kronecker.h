@@ -1,4 +1,4 @@
-// Sums against Kronecker indicators, solved instead of summed.
+// Solves sums against Kronecker indicators instead of summing them.
 #ifndef PLANPROOF_SHAPE_REDUCTION_KRONECKER_H_
 #define PLANPROOF_SHAPE_REDUCTION_KRONECKER_H_
 

@@ -1,4 +1,4 @@
-// Which tensors of a graph belong to the backward pass.
+// Finds the tensors of a graph that belong to the backward pass.
 #ifndef PLANPROOF_SHAPE_REDUCTION_LOSS_DEPENDENCE_H_
 #define PLANPROOF_SHAPE_REDUCTION_LOSS_DEPENDENCE_H_
 

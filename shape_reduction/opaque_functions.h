@@ -1,4 +1,4 @@
-// Concrete meanings of uninterpreted functions, for witnesses.
+// Gives uninterpreted functions concrete meanings, for witnesses.
 //
 // A proof knows nothing of an opaque function but that equal arguments give equal values; a witness
 // needs numbers. Known names get their real meaning, others a deterministic hash of their arguments

@@ -1,4 +1,4 @@
-// Partitions of a dimension into blocks on which a tensor is constant.
+// Partitions a dimension into blocks on which a tensor is constant.
 //
 // A dimension of extent n is a mixed-radix product of digits, most significant first: index i has
 // digit_j = floor(i / stride_j) mod extent_j, where stride_j is the product of the extents of the

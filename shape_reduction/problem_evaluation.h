@@ -1,4 +1,4 @@
-// Evaluation of both graphs of a problem on the same inputs.
+// Evaluates both graphs of a problem on the same inputs.
 #ifndef PLANPROOF_SHAPE_REDUCTION_PROBLEM_EVALUATION_H_
 #define PLANPROOF_SHAPE_REDUCTION_PROBLEM_EVALUATION_H_
 

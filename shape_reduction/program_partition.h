@@ -1,4 +1,4 @@
-// Partitions of a program's variables, derived from the partitions of its inputs.
+// Derives the partitions of a program's variables from those of its inputs.
 #ifndef PLANPROOF_SHAPE_REDUCTION_PROGRAM_PARTITION_H_
 #define PLANPROOF_SHAPE_REDUCTION_PROGRAM_PARTITION_H_
 

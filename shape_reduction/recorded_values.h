@@ -1,5 +1,5 @@
-// Inputs of the model whose elements are known: constants of a recorded program, and what it was
-// run on.
+// Holds inputs of the model whose elements are known: constants of a recorded program, and what it
+// was run on.
 #ifndef PLANPROOF_SHAPE_REDUCTION_RECORDED_VALUES_H_
 #define PLANPROOF_SHAPE_REDUCTION_RECORDED_VALUES_H_
 

@@ -1,4 +1,4 @@
-// Evaluation of whole graphs on weighted representatives.
+// Evaluates whole graphs on weighted representatives.
 //
 // Exactly equal to evaluating the full-size graph on block-constant inputs, at a cost that depends
 // on the number of blocks and not on the sizes of dimensions. Domains: DoubleDomain (search),

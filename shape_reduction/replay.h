@@ -1,5 +1,5 @@
-// Both graphs on one choice of inputs, with every value kept: for experiments that explain a
-// difference, and for the sample that shows that premises can hold together.
+// Evaluates both graphs on one choice of inputs and keeps every value: for experiments that explain
+// a difference, and for the sample that shows that premises can hold together.
 #ifndef PLANPROOF_SHAPE_REDUCTION_REPLAY_H_
 #define PLANPROOF_SHAPE_REDUCTION_REPLAY_H_
 

@@ -1,4 +1,5 @@
-// One output of one operator instance as a scalar expression, ready for evaluation on blocks.
+// Represents one output of one operator instance as a scalar expression, ready for evaluation on
+// blocks.
 //
 // Differs from the IndexFunction it comes from in that the coordinates of a lifted operator are
 // explicit leading dimensions, only nodes that the output needs are kept, and sums against

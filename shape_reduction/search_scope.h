@@ -1,4 +1,4 @@
-// What a search for a counterexample has to look at, when it is known which lineages are in doubt.
+// Limits what a search for a counterexample looks at, when it is known which lineages are in doubt.
 #ifndef PLANPROOF_SHAPE_REDUCTION_SEARCH_SCOPE_H_
 #define PLANPROOF_SHAPE_REDUCTION_SEARCH_SCOPE_H_
 

@@ -1,4 +1,4 @@
-// Where a value that certainly is undefined comes from.
+// Finds where a value that certainly is undefined comes from.
 #ifndef PLANPROOF_SHAPE_REDUCTION_UNDEFINED_ORIGIN_H_
 #define PLANPROOF_SHAPE_REDUCTION_UNDEFINED_ORIGIN_H_
 

@@ -1,4 +1,4 @@
-// Parameters of a model that does not say which of its inputs are parameters.
+// Finds the parameters of a model that does not say which of its inputs are parameters.
 #ifndef PLANPROOF_SHAPE_REDUCTION_UPDATED_PARAMETERS_H_
 #define PLANPROOF_SHAPE_REDUCTION_UPDATED_PARAMETERS_H_
 

@@ -1,4 +1,4 @@
-// Search for numbers that refute a plan, and their confirmation.
+// Searches for numbers that refute a plan, and confirms them.
 //
 // The search evaluates both graphs in double precision on block-constant inputs and compares every
 // required relation. A difference is only a candidate; it is confirmed by evaluating the same

@@ -1,4 +1,4 @@
-// A counterexample as data (witness/witness.h), and its inputs back.
+// Converts a counterexample to data (witness/witness.h), and its inputs back.
 #ifndef PLANPROOF_SHAPE_REDUCTION_WITNESS_DATA_H_
 #define PLANPROOF_SHAPE_REDUCTION_WITNESS_DATA_H_
 

@@ -1,4 +1,4 @@
-// A clock that counts the processor time of this process.
+// Counts the processor time of this process.
 //
 // Limits of searches are in processor time, so that what is found does not depend on what else the
 // machine is doing.

@@ -1,4 +1,4 @@
-// Parameters of a graph whose zeros make a tensor zero.
+// Finds parameters of a graph whose zeros make a tensor zero.
 #ifndef PLANPROOF_SHAPE_REDUCTION_ZEROING_PARAMETERS_H_
 #define PLANPROOF_SHAPE_REDUCTION_ZEROING_PARAMETERS_H_
 

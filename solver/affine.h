@@ -1,4 +1,4 @@
-// Affine integer expressions over index symbols.
+// Represents affine integer expressions over index symbols.
 //
 // A symbol is a free index variable (with a known range), a variable bound by an enclosing sum, or
 // an integer atom (a token id, an expert choice) whose value is data. Bound variables are locally

@@ -1,4 +1,4 @@
-// Conditions that only a bug can break: the program ends with one line instead of going on.
+// Checks conditions that only a bug can break: the program ends with one line instead of going on.
 #ifndef PLANPROOF_SOLVER_CHECK_H_
 #define PLANPROOF_SOLVER_CHECK_H_
 

@@ -1,4 +1,4 @@
-// Constant indices as cuts of sums: a sum from which single elements were taken out meets the whole
+// Cuts sums at constant indices: a sum from which single elements were taken out meets the whole
 // sum only where the latter is divided at these elements, too. In the same way sums over every s-th
 // element meet the whole sum where that is divided by the remainder modulo s.
 #ifndef PLANPROOF_SOLVER_ELEMENT_CUTS_H_

@@ -1,4 +1,4 @@
-// A maximum over a box and what stands at the edge of the box: an uneven part of a row.
+// Joins a maximum over a box with what stands at the edge of the box: an uneven part of a row.
 #ifndef PLANPROOF_SOLVER_EXTENDED_MAXIMUM_H_
 #define PLANPROOF_SOLVER_EXTENDED_MAXIMUM_H_
 

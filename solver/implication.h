@@ -1,5 +1,5 @@
-// Whether a premise holds wherever others do: a plan may be undefined only where its specification
-// is.
+// Decides whether a premise holds wherever others do: a plan may be undefined only where its
+// specification is.
 //
 // Each rule is an implication over the reals for all values of elements and of free symbols in
 // their ranges. It is no decision procedure: "not shown" is always a correct answer.

@@ -1,4 +1,4 @@
-// An exact rational number.
+// Represents an exact rational number.
 //
 // Every literal of a plan is kept as the exact value that its bits denote (11.3137... is the dyadic
 // rational of that double, not the root of 128), and every coefficient of a normal form is exact: a

@@ -1,4 +1,4 @@
-// Substitution of symbols in terms, rebuilding normal forms on the way.
+// Substitutes symbols in terms, rebuilding normal forms on the way.
 //
 // A substitution maps symbols of the outermost nesting level to affine expressions. Atoms that bind
 // variables are opened (their bound variables become fresh free ones), rewritten, and bound again,

@@ -1,4 +1,5 @@
-// Free symbols that stand for bound variables while a term is taken apart and put together again.
+// Lends free symbols that stand for bound variables while a term is taken apart and put together
+// again.
 //
 // A computation takes symbols and closes with its result. Those that its result does not mention
 // are taken again by later computations, so that what is taken apart often becomes the same atoms

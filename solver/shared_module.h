@@ -1,5 +1,5 @@
-// Parts of the program that are loaded only when they are needed, so that every other run starts
-// fast and a build without their libraries works.
+// Loads parts of the program only when they are needed, so that every other run starts fast and a
+// build without their libraries works.
 #ifndef PLANPROOF_SOLVER_SHARED_MODULE_H_
 #define PLANPROOF_SOLVER_SHARED_MODULE_H_
 

@@ -1,4 +1,5 @@
-// Raw terms: what a claim's two sides say, written down as it is evaluated, for an SMT solver.
+// Represents raw terms: what a claim's two sides say, written down as it is evaluated, for an SMT
+// solver.
 //
 // Nothing is rewritten: x * y / y stays what it is. Equal nodes of one arena share an id, to keep a
 // term as small as the graph it comes from; two sides of a claim never share an arena. A term may

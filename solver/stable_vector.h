@@ -1,5 +1,5 @@
-// A sequence that only grows, in blocks of one size: elements stay where they are, and the table of
-// blocks is small.
+// Stores a sequence that only grows, in blocks of one size: elements stay where they are, and the
+// table of blocks is small.
 #ifndef PLANPROOF_SOLVER_STABLE_VECTOR_H_
 #define PLANPROOF_SOLVER_STABLE_VECTOR_H_
 

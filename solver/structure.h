@@ -1,4 +1,4 @@
-// Structural walks over atoms that do not build new terms: symbols mentioned, hashes under a
+// Walks the structure of atoms without building new terms: symbols mentioned, hashes under a
 // colouring of symbols, occurrences of symbols in index expressions. What walks visit counts as
 // work: a term is shared by what mentions it and walked for each of them, and binders within
 // binders multiply. A walk that meets the work limit ends early, with the arena exhausted.

@@ -1,6 +1,6 @@
-// Hashes of parts of terms under a colouring of symbols, remembered: binders within binders are
-// hashed again for each colour of each variable around them, most of which they do not mention.
-// A hash orders what is equal either way (solver/structure.h), so that two keys that collide cost a
+// Remembers hashes of parts of terms under a colouring of symbols, since binders within binders are
+// hashed again for each colour of each variable around them, most of which they do not mention. A
+// hash orders what is equal either way (solver/structure.h), so that two keys that collide cost a
 // form that is less canonical, and never make two terms one.
 #ifndef PLANPROOF_SOLVER_STRUCTURE_HASHES_H_
 #define PLANPROOF_SOLVER_STRUCTURE_HASHES_H_

@@ -1,4 +1,4 @@
-// Sums and maxima over boxes of index variables, in canonical form.
+// Builds sums and maxima over boxes of index variables, in canonical form.
 #ifndef PLANPROOF_SOLVER_SUMMATION_H_
 #define PLANPROOF_SOLVER_SUMMATION_H_
 

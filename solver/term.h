@@ -1,4 +1,4 @@
-// Terms: hash-consed rational functions over atoms, in normal form.
+// Represents terms: hash-consed rational functions over atoms, in normal form.
 //
 // A polynomial is a sum of monomials with exact coefficients; a monomial is a product of atoms with
 // rational exponents. Atoms are elements of tensors at affine index expressions, exponentials of

@@ -1,4 +1,4 @@
-// A question to the Z3 module, as read from the text that z3_solver.cc writes.
+// Reads a question to the Z3 module from the text that z3_solver.cc writes.
 #ifndef PLANPROOF_SOLVER_Z3_REQUEST_H_
 #define PLANPROOF_SOLVER_Z3_REQUEST_H_
 

@@ -1,5 +1,5 @@
-// Whether a polynomial is identically zero: what the normal form leaves open. Internal to
-// Arena::IsZero.
+// Decides whether a polynomial is identically zero where the normal form leaves it open. Internal
+// to Arena::IsZero.
 #ifndef PLANPROOF_SOLVER_ZERO_TEST_H_
 #define PLANPROOF_SOLVER_ZERO_TEST_H_
 

@@ -1,5 +1,5 @@
-// What was decided, stage by stage, with the graphs that it was decided on: for reports that show a
-// plan. Nothing is decided by it.
+// Keeps what was decided, stage by stage, with the graphs that it was decided on, for reports that
+// show a plan. Nothing is decided by it.
 #ifndef PLANPROOF_STAGES_ACCOUNT_H_
 #define PLANPROOF_STAGES_ACCOUNT_H_
 

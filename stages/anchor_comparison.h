@@ -1,4 +1,4 @@
-// A comparison of recorded numbers, before it is known what is proved or refuted of the graphs.
+// Compares recorded numbers before it is known what is proved or refuted of the graphs.
 #ifndef PLANPROOF_STAGES_ANCHOR_COMPARISON_H_
 #define PLANPROOF_STAGES_ANCHOR_COMPARISON_H_
 

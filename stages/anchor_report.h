@@ -1,5 +1,5 @@
-// How the numbers that were recorded of a program agree with each other and with what was read of
-// it; for reports. What is compared is in docs/anchor.md.
+// Describes, for reports, how the numbers that were recorded of a program agree with each other and
+// with what was read of it. What is compared is in docs/anchor.md.
 #ifndef PLANPROOF_STAGES_ANCHOR_REPORT_H_
 #define PLANPROOF_STAGES_ANCHOR_REPORT_H_
 

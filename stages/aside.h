@@ -1,4 +1,4 @@
-// Work beside the claims, in a worker of its own: whatever goes wrong there costs this work.
+// Does work beside the claims in a worker of its own: whatever goes wrong there costs this work.
 #ifndef PLANPROOF_STAGES_ASIDE_H_
 #define PLANPROOF_STAGES_ASIDE_H_
 

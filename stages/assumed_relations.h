@@ -1,4 +1,4 @@
-// Verification under assumptions, and what a result says of them.
+// Verifies under assumptions, and says what a result means for the problem as it was read.
 #ifndef PLANPROOF_STAGES_ASSUMED_RELATIONS_H_
 #define PLANPROOF_STAGES_ASSUMED_RELATIONS_H_
 

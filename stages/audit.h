@@ -1,4 +1,4 @@
-// Z3 beside the normal form. docs/engines.md says what the engines promise.
+// Asks Z3 beside the normal form. docs/engines.md says what the engines promise.
 #ifndef PLANPROOF_STAGES_AUDIT_H_
 #define PLANPROOF_STAGES_AUDIT_H_
 

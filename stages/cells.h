@@ -1,4 +1,5 @@
-// Cells: boxes of indices of a tensor over which an element is evaluated as one symbolic term.
+// Defines cells: boxes of indices of a tensor over which an element is evaluated as one symbolic
+// term.
 #ifndef PLANPROOF_STAGES_CELLS_H_
 #define PLANPROOF_STAGES_CELLS_H_
 

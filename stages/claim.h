@@ -1,4 +1,4 @@
-// A claim: one parallel tensor equals a logical tensor at a map, for every index.
+// Defines a claim: one parallel tensor equals a logical tensor at a map, for every index.
 #ifndef PLANPROOF_STAGES_CLAIM_H_
 #define PLANPROOF_STAGES_CLAIM_H_
 

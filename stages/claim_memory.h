@@ -1,4 +1,4 @@
-// Proofs of claims, remembered between runs.
+// Remembers proofs of claims between runs.
 //
 // What is stored is a statement: "for all values of the logical tensors, if the related inputs are
 // what their lineages say, this definition equals that one, under these premises". The content of a

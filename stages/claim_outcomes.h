@@ -1,5 +1,5 @@
-// The outcomes of all claims. Claims of one class have one outcome between them, which is kept
-// once: there are far more claims than classes.
+// Keeps the outcomes of all claims. Claims of one class have one outcome between them, which is
+// kept once: there are far more claims than classes.
 #ifndef PLANPROOF_STAGES_CLAIM_OUTCOMES_H_
 #define PLANPROOF_STAGES_CLAIM_OUTCOMES_H_
 

@@ -1,4 +1,4 @@
-// Questions that a proof leaves, to a solver in a worker of its own.
+// Asks a solver, in a worker of its own, the questions that a proof leaves.
 #ifndef PLANPROOF_STAGES_CLAIM_QUESTIONS_H_
 #define PLANPROOF_STAGES_CLAIM_QUESTIONS_H_
 

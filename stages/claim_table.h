@@ -1,4 +1,4 @@
-// All claims of a problem and the classes they fall into.
+// Lists all claims of a problem and the classes they fall into.
 #ifndef PLANPROOF_STAGES_CLAIM_TABLE_H_
 #define PLANPROOF_STAGES_CLAIM_TABLE_H_
 

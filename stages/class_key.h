@@ -1,4 +1,5 @@
-// The content of a claim as bytes: equal bytes, equal claims up to names of tensors and devices.
+// Encodes the content of a claim as bytes: equal bytes, equal claims up to names of tensors and
+// devices.
 #ifndef PLANPROOF_STAGES_CLASS_KEY_H_
 #define PLANPROOF_STAGES_CLASS_KEY_H_
 

@@ -1,4 +1,4 @@
-// What kind of collective an operator is, and which others could stand in its place.
+// Tells what kind of collective an operator is, and which others could stand in its place.
 //
 // The kind is told from the operator's function, not from its name: all functions that lead along
 // one axis from the shape of its operand to that of its result are made, and compared with it.

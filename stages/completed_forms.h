@@ -1,4 +1,4 @@
-// A problem with relations inferred where the files state none.
+// Completes a problem with inferred relations where the files state none.
 #ifndef PLANPROOF_STAGES_COMPLETED_FORMS_H_
 #define PLANPROOF_STAGES_COMPLETED_FORMS_H_
 

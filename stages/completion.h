@@ -1,4 +1,5 @@
-// One form of a problem of which too little is stated: with the relations that one inference finds.
+// Completes one form of a problem of which too little is stated, with the relations that one
+// inference finds.
 #ifndef PLANPROOF_STAGES_COMPLETION_H_
 #define PLANPROOF_STAGES_COMPLETION_H_
 

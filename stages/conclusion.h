@@ -1,4 +1,4 @@
-// The conclusion: what a plan is, given everything that was found out about it.
+// Draws the conclusion: what a plan is, given everything that was found out about it.
 //
 // PROVED is what is left when nothing is missing. Evidence says nothing until each of its parts has
 // been established, so a step of the verification that is left out, or that was interrupted, costs

@@ -1,4 +1,5 @@
-// What of a plan the required outputs depend on: what a proof is about, and what it assumes.
+// Computes the cone of a plan: what the required outputs depend on, which is what a proof is about
+// and what it assumes.
 #ifndef PLANPROOF_STAGES_CONE_H_
 #define PLANPROOF_STAGES_CONE_H_
 

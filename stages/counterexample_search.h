@@ -1,4 +1,4 @@
-// Where a counterexample is looked for: at claims that failed, and everywhere.
+// Looks for a counterexample at claims that failed, and everywhere.
 #ifndef PLANPROOF_STAGES_COUNTEREXAMPLE_SEARCH_H_
 #define PLANPROOF_STAGES_COUNTEREXAMPLE_SEARCH_H_
 

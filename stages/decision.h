@@ -1,4 +1,4 @@
-// The verdict on one form of the problem: claims are proved, or numbers are found against them.
+// Decides one form of the problem: claims are proved, or numbers are found against them.
 #ifndef PLANPROOF_STAGES_DECISION_H_
 #define PLANPROOF_STAGES_DECISION_H_
 

@@ -1,4 +1,4 @@
-// Claims, relations and places in words, for reports.
+// Describes claims, relations and places in words, for reports.
 #ifndef PLANPROOF_STAGES_DESCRIBE_H_
 #define PLANPROOF_STAGES_DESCRIBE_H_
 

@@ -1,4 +1,4 @@
-// Whether numbers already tell that a plan is wrong, before long attempts to prove it.
+// Asks, before long attempts to prove a plan, whether numbers already tell that it is wrong.
 #ifndef PLANPROOF_STAGES_EARLY_NUMBERS_H_
 #define PLANPROOF_STAGES_EARLY_NUMBERS_H_
 

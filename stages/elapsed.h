@@ -1,4 +1,4 @@
-// Wall-clock time, for reports.
+// Measures wall-clock time, for reports.
 #ifndef PLANPROOF_STAGES_ELAPSED_H_
 #define PLANPROOF_STAGES_ELAPSED_H_
 

@@ -1,4 +1,4 @@
-// Which prover this is.
+// Identifies this prover.
 #ifndef PLANPROOF_STAGES_ENGINE_VERSION_H_
 #define PLANPROOF_STAGES_ENGINE_VERSION_H_
 

@@ -1,4 +1,4 @@
-// The sample that shows the premises of a proof can hold together.
+// Looks for a sample that shows that the premises of a proof can hold together.
 #ifndef PLANPROOF_STAGES_FINITE_SAMPLE_H_
 #define PLANPROOF_STAGES_FINITE_SAMPLE_H_
 

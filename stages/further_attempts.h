@@ -1,4 +1,4 @@
-// What is tried where claims fail: to prove without the lineages that do not hold, to refute.
+// Tries further where claims fail: to prove without the lineages that do not hold, to refute.
 #ifndef PLANPROOF_STAGES_FURTHER_ATTEMPTS_H_
 #define PLANPROOF_STAGES_FURTHER_ATTEMPTS_H_
 

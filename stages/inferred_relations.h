@@ -1,4 +1,4 @@
-// Relations that the files do not state, as guesses: what inference answers.
+// Holds relations that the files do not state, as guesses: what inference answers.
 #ifndef PLANPROOF_STAGES_INFERRED_RELATIONS_H_
 #define PLANPROOF_STAGES_INFERRED_RELATIONS_H_
 

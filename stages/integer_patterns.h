@@ -1,5 +1,4 @@
-// Tensors that integers of the data make, and nothing else: where a label is, how many labels
-// count.
+// Recognizes tensors that only integers of the data make: where a label is, how many labels count.
 //
 // They are no values to relate: a definition in terms of integers says more of them than the name
 // of the model's tensor. A row of the gradient of cross entropy adds up to a number, of which

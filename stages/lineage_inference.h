@@ -1,4 +1,4 @@
-// What finds relations that the files do not state (inference/).
+// Declares the interface of what finds relations that the files do not state (inference/).
 #ifndef PLANPROOF_STAGES_LINEAGE_INFERENCE_H_
 #define PLANPROOF_STAGES_LINEAGE_INFERENCE_H_
 

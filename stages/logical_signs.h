@@ -1,5 +1,4 @@
-// Signs of logical tensors that follow from their definitions: a mean of squares plus eps is
-// positive.
+// Derives signs of logical tensors from their definitions: a mean of squares plus eps is positive.
 //
 // Claims read logical tensors as unknown values, so the premise "add > 0" of rsqrt(add) could not
 // be discharged inside its claim. Here the definitions of the tensors that premises are about are

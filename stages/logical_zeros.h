@@ -1,5 +1,5 @@
-// Logical tensors that are zero whatever the inputs are: the gradient of a bias that shifts all
-// scores of a row of a softmax alike.
+// Finds logical tensors that are zero whatever the inputs are: the gradient of a bias that shifts
+// all scores of a row of a softmax alike.
 //
 // Claims read logical tensors as unknown values, so a plan that treats such a tensor in another way
 // (takes it twice, leaves it out of a norm) would stay open: no numbers differ and no terms agree.

@@ -1,5 +1,5 @@
-// Where the specification is defined, as far as a proof needs it: a plan may be undefined there
-// only.
+// Determines where the specification is defined, as far as a proof needs it: a plan may be
+// undefined there only.
 //
 // A proof meets premises (a denominator is not 0). Those of the specification's own operators are
 // granted: they say where it is defined. Those of the plan's operators must follow from what is

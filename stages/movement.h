@@ -1,4 +1,5 @@
-// Operators that compute nothing: views, parts, rearrangements, and what joins several tensors.
+// Recognizes operators that compute nothing: views, parts, rearrangements, and what joins several
+// tensors.
 #ifndef PLANPROOF_STAGES_MOVEMENT_H_
 #define PLANPROOF_STAGES_MOVEMENT_H_
 

@@ -1,4 +1,4 @@
-// How a verification runs.
+// Holds the options of a verification.
 #ifndef PLANPROOF_STAGES_OPTIONS_H_
 #define PLANPROOF_STAGES_OPTIONS_H_
 

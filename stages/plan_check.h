@@ -1,4 +1,4 @@
-// What is looked at before any value: whether the plan is one, and whether it can run.
+// Checks before any value is looked at whether a plan is one, and whether it can run.
 #ifndef PLANPROOF_STAGES_PLAN_CHECK_H_
 #define PLANPROOF_STAGES_PLAN_CHECK_H_
 

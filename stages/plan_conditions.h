@@ -1,4 +1,4 @@
-// The conditions under which a plan has values.
+// Collects the conditions under which a plan has values.
 #ifndef PLANPROOF_STAGES_PLAN_CONDITIONS_H_
 #define PLANPROOF_STAGES_PLAN_CONDITIONS_H_
 

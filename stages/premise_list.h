@@ -1,4 +1,4 @@
-// Under which premises and conditions a verdict holds, in words.
+// Words the premises and conditions under which a verdict holds.
 #ifndef PLANPROOF_STAGES_PREMISE_LIST_H_
 #define PLANPROOF_STAGES_PREMISE_LIST_H_
 

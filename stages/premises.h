@@ -1,4 +1,4 @@
-// The premises that the model's definitions imply.
+// Derives the premises that the model's definitions imply.
 #ifndef PLANPROOF_STAGES_PREMISES_H_
 #define PLANPROOF_STAGES_PREMISES_H_
 

@@ -19,7 +19,8 @@ namespace {
 absl::Status CheckOrder(const sdfg::Graph& g, const char* which) {
   std::vector<bool> ready(g.tensors.size(), false);
   for (size_t t = 0; t < g.tensors.size(); ++t) ready[t] = g.tensors[t].producer == kNone;
-  for (const sdfg::Operator& op : g.operators) {
+  for (size_t o = 0; o < g.operators.size(); ++o) {
+    const sdfg::Operator& op = g.operators[o];
     if (op.inputs.size() != op.function->inputs.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat(which, " operator ", op.name, " ", op.label, " has ", op.inputs.size(),
@@ -31,8 +32,16 @@ absl::Status CheckOrder(const sdfg::Graph& g, const char* which) {
                                                        " reads a tensor before it is produced"));
       }
     }
-    for (TensorId t : op.outputs) {
-      if (t != kNone) ready[t] = true;
+    for (size_t k = 0; k < op.outputs.size(); ++k) {
+      const TensorId t = op.outputs[k];
+      if (t == kNone) continue;
+      if (g.tensors[t].producer != static_cast<sdfg::OperatorId>(o) ||
+          g.tensors[t].producer_output != static_cast<int32_t>(k)) {
+        return absl::InvalidArgumentError(absl::StrCat(which, " tensor ", g.tensors[t].name,
+                                                       " is not the result of operator ", op.name,
+                                                       " ", op.label, " that produces it"));
+      }
+      ready[t] = true;
     }
   }
   return absl::OkStatus();

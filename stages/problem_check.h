@@ -1,4 +1,4 @@
-// Whether a problem is one: what its graphs, lineages and required relations name is there.
+// Checks that a problem is one: what its graphs, lineages and required relations name is there.
 #ifndef PLANPROOF_STAGES_PROBLEM_CHECK_H_
 #define PLANPROOF_STAGES_PROBLEM_CHECK_H_
 

@@ -74,7 +74,8 @@ bool IsDecided(const Result& result, const RunContext& context) {
 }  // namespace
 
 Result DecideForms(const lineage::Problem& read, RunContext context, Result known) {
-  const std::optional<lineage::Problem> parted = lineage::WithReadsOfParts(read);
+  std::optional<lineage::Problem> parted = lineage::WithReadsOfParts(read);
+  if (parted.has_value() && !CheckProblem(*parted).ok()) parted.reset();
   const lineage::Problem& parts = parted.has_value() ? *parted : read;
   const std::optional<lineage::Problem> merged = lineage::WithoutRepeatedOperators(parts);
   const lineage::Problem& problem = merged.has_value() ? *merged : parts;

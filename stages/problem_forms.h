@@ -1,4 +1,4 @@
-// The forms in which a problem is decided: with its ranks folded, then as it was read.
+// Decides a problem in its forms: with its ranks folded, then as it was read.
 #ifndef PLANPROOF_STAGES_PROBLEM_FORMS_H_
 #define PLANPROOF_STAGES_PROBLEM_FORMS_H_
 

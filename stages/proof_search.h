@@ -1,4 +1,4 @@
-// Deciding all claims of a problem, in search.
+// Decides all claims of a problem, in search.
 //
 // Round 1 decides every claim under the hypothesis that all full lineages hold; claims are then
 // independent of one another and are decided class by class in worker processes. A claim that fails

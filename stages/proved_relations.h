@@ -1,4 +1,4 @@
-// What was proved of the plan's tensors, as data.
+// Holds what was proved of the plan's tensors, as data.
 #ifndef PLANPROOF_STAGES_PROVED_RELATIONS_H_
 #define PLANPROOF_STAGES_PROVED_RELATIONS_H_
 

@@ -1,4 +1,4 @@
-// What an error of a reader says about a plan.
+// Concludes what an error of a reader says about a plan.
 #ifndef PLANPROOF_STAGES_READER_ERROR_H_
 #define PLANPROOF_STAGES_READER_ERROR_H_
 

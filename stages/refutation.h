@@ -1,4 +1,4 @@
-// Refuting by numbers.
+// Refutes by numbers.
 //
 // All of it is done in worker processes: a crash, a time-out or exhausted memory costs what was
 // looked for (a warning says so), and nothing else. Where only the diagnosis fails, the

@@ -1,4 +1,4 @@
-// What each tensor stands for while claims are decided.
+// Keeps what each tensor stands for while claims are decided.
 //
 // A parallel tensor that is *related* (by an input relation, or by a full lineage whose claim has
 // not failed) is read as the logical element at its lineage. Every other parallel tensor is read as

@@ -1,4 +1,5 @@
-// What a verification has found, for reports: text in it is for people, nothing reads it again.
+// Holds what a verification has found, for reports: text in it is for people, nothing reads it
+// again.
 #ifndef PLANPROOF_STAGES_RESULT_H_
 #define PLANPROOF_STAGES_RESULT_H_
 

@@ -1,4 +1,4 @@
-// What the steps of one run share.
+// Holds what the steps of one run share.
 #ifndef PLANPROOF_STAGES_RUN_CONTEXT_H_
 #define PLANPROOF_STAGES_RUN_CONTEXT_H_
 

@@ -1,4 +1,4 @@
-// What is counted of a run, and how long it took, for its report.
+// Counts what happens in a run and how long it takes, for its report.
 #ifndef PLANPROOF_STAGES_RUN_COUNTS_H_
 #define PLANPROOF_STAGES_RUN_COUNTS_H_
 

@@ -1,4 +1,4 @@
-// Checks of a plan that need no values: they come before any claim is decided.
+// Checks what needs no values of a plan, before any claim is decided.
 #ifndef PLANPROOF_STAGES_STATIC_CHECKS_H_
 #define PLANPROOF_STAGES_STATIC_CHECKS_H_
 

@@ -1,4 +1,4 @@
-// What is done about a plan that states few relations.
+// Decides what is done about a plan that states few relations.
 #ifndef PLANPROOF_STAGES_UNSTATED_LINEAGE_H_
 #define PLANPROOF_STAGES_UNSTATED_LINEAGE_H_
 

@@ -1,4 +1,5 @@
-// Reads of memory that nothing has written: a write, or the collective that makes it, is missing.
+// Finds reads of memory that nothing has written: a write, or the collective that makes it, is
+// missing.
 #ifndef PLANPROOF_STAGES_UNWRITTEN_MEMORY_H_
 #define PLANPROOF_STAGES_UNWRITTEN_MEMORY_H_
 

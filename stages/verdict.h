@@ -1,4 +1,4 @@
-// The four answers.
+// Defines the four answers.
 #ifndef PLANPROOF_STAGES_VERDICT_H_
 #define PLANPROOF_STAGES_VERDICT_H_
 

@@ -1,4 +1,4 @@
-// Deciding a verification problem: the entry point of everything below the command line.
+// Decides a verification problem: the entry point of everything below the command line.
 #ifndef PLANPROOF_STAGES_VERIFY_H_
 #define PLANPROOF_STAGES_VERIFY_H_
 

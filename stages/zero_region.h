@@ -1,4 +1,4 @@
-// Where a tensor is 0, as masks make it.
+// Finds where a tensor is 0, as masks make it.
 #ifndef PLANPROOF_STAGES_ZERO_REGION_H_
 #define PLANPROOF_STAGES_ZERO_REGION_H_
 

@@ -1,5 +1,5 @@
-// Checksums of stored bytes. They find rows and notice damage; what decides a hit is the comparison
-// of all bytes.
+// Computes checksums of stored bytes. They find rows and notice damage; what decides a hit is the
+// comparison of all bytes.
 #ifndef PLANPROOF_VERDICT_CACHE_FINGERPRINT_H_
 #define PLANPROOF_VERDICT_CACHE_FINGERPRINT_H_
 

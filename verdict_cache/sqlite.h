@@ -1,4 +1,4 @@
-// SQLite with owners: a database that closes itself, statements that finalize themselves. Thin:
+// Gives SQLite owners: a database that closes itself, statements that finalize themselves. Thin:
 // calls return SQLite's result codes, so that who calls decides what a busy or a damaged file
 // means.
 #ifndef PLANPROOF_VERDICT_CACHE_SQLITE_H_

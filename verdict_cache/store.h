@@ -1,4 +1,4 @@
-// What a prover said of claims, remembered between runs.
+// Remembers between runs what a prover said of claims.
 //
 // A row is found by a hash and believed only if the whole content and the engine that computed it
 // are equal byte by byte, and its checksum is right. So a damaged row, a collision, a row of

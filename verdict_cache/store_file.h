@@ -1,5 +1,5 @@
-// The database file of a store: created where it is missing, recognised, made anew where it is
-// damaged or not ours.
+// Opens the database file of a store: created where it is missing, recognised, made anew where it
+// is damaged or not ours.
 //
 // Processes agree through an flock on FILE.lock: whoever uses the file holds it shared, whoever
 // creates or replaces the file holds it alone. A process that dies gives its lock back.

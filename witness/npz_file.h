@@ -1,4 +1,4 @@
-// Arrays as NumPy's numpy.load reads them: a zip archive of .npy files
+// Writes arrays as NumPy's numpy.load reads them: a zip archive of .npy files
 // (numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
 #ifndef PLANPROOF_WITNESS_NPZ_FILE_H_
 #define PLANPROOF_WITNESS_NPZ_FILE_H_

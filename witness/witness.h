@@ -1,4 +1,4 @@
-// A counterexample as data.
+// Represents a counterexample as data.
 //
 // Inputs are constant on blocks: a dimension is divided into blocks of indices (all indices, or
 // intervals of its digits), and a tensor has one value per block. So inputs of any size are small,

@@ -1,4 +1,4 @@
-// Witnesses as files: docs/witness-format.md.
+// Reads and writes witnesses as files (docs/witness-format.md).
 #ifndef PLANPROOF_WITNESS_WITNESS_FILE_H_
 #define PLANPROOF_WITNESS_WITNESS_FILE_H_
 

@@ -5,7 +5,7 @@
 
 namespace planproof::toy {
 
-// Plans as lines of words, in files *.toy; docs/adding-a-reader.md has the format.
+// Reads plans as lines of words, in files *.toy; docs/adding-a-reader.md has the format.
 const frontend::Reader& ToyPlans();
 
 }  // namespace planproof::toy

@@ -1,4 +1,4 @@
-// Which logical tensor a parallel plan's full tensor is: a guess by name, shape and use.
+// Guesses by name, shape and use which logical tensor a parallel plan's full tensor is.
 //
 // Full tensors have the same names in both plans. Names are shared by the copies that multiref and
 // identity make (equal values, so the original stands for all) and by the outputs of an operator

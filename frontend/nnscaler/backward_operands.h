@@ -1,4 +1,5 @@
-// Which gradients a backward node reads and writes, in terms of its forward operator's function.
+// Finds the gradients that a backward node reads and writes, in terms of its forward operator's
+// function.
 #ifndef PLANPROOF_FRONTEND_NNSCALER_BACKWARD_OPERANDS_H_
 #define PLANPROOF_FRONTEND_NNSCALER_BACKWARD_OPERANDS_H_
 

@@ -1,4 +1,4 @@
-// The single-device plan as the logical graph.
+// Builds the logical graph from the single-device plan.
 //
 // Only its dataflow counts, not its order: a gradient that is written several times is the sum of
 // all writes wherever it is read.

@@ -1,4 +1,4 @@
-// Checked access to the attributes of pickled objects; internal to the nnScaler reader.
+// Gives checked access to the attributes of pickled objects; internal to the nnScaler reader.
 //
 // The first failed access is remembered with the path to it ("IRDimops 12, _inputs: is a str,
 // expected a list"); later ones return neutral values, so that reading code needs no test per

@@ -1,4 +1,4 @@
-// Index functions of a plan's operators, made once for equal operators.
+// Makes the index functions of a plan's operators, once for equal operators.
 #ifndef PLANPROOF_FRONTEND_NNSCALER_OPERATOR_FUNCTIONS_H_
 #define PLANPROOF_FRONTEND_NNSCALER_OPERATOR_FUNCTIONS_H_
 

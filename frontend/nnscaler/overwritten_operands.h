@@ -1,4 +1,4 @@
-// Operators that overwrite their operand ("inplace=True"), and who reads it afterwards.
+// Finds operators that overwrite their operand ("inplace=True"), and who reads it afterwards.
 #ifndef PLANPROOF_FRONTEND_NNSCALER_OVERWRITTEN_OPERANDS_H_
 #define PLANPROOF_FRONTEND_NNSCALER_OVERWRITTEN_OPERANDS_H_
 

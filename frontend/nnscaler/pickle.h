@@ -1,4 +1,4 @@
-// A Python pickle decoded as plain data.
+// Decodes a Python pickle as plain data.
 //
 // A pickle is a program for a stack machine that builds objects by calling constructors. This
 // decoder runs only the part of that program that arranges data: it never looks up a class, calls

@@ -1,4 +1,4 @@
-// The stack machine behind Pickle::Decode; internal.
+// Implements the stack machine behind Pickle::Decode; internal.
 #ifndef PLANPROOF_FRONTEND_NNSCALER_PICKLE_DECODER_H_
 #define PLANPROOF_FRONTEND_NNSCALER_PICKLE_DECODER_H_
 

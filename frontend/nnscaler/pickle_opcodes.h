@@ -1,4 +1,4 @@
-// The instructions of Python's pickle machine (Lib/pickletools.py documents them).
+// Lists the instructions of Python's pickle machine (Lib/pickletools.py documents them).
 #ifndef PLANPROOF_FRONTEND_NNSCALER_PICKLE_OPCODES_H_
 #define PLANPROOF_FRONTEND_NNSCALER_PICKLE_OPCODES_H_
 

@@ -1,4 +1,4 @@
-// What counts of an nnScaler execution plan, typed and checked.
+// Holds the part of an nnScaler execution plan that counts, typed and checked.
 //
 // A pickled ModuleCodeGen holds far more than the plan: the graph before partitioning, schedules,
 // generated code. This view takes what each device executes (execplan._seq) and what that refers

@@ -1,4 +1,4 @@
-// What a communication primitive does in the direction in which its adapter runs.
+// Tells what a communication primitive does in the direction in which its adapter runs.
 #ifndef PLANPROOF_FRONTEND_NNSCALER_PRIMS_H_
 #define PLANPROOF_FRONTEND_NNSCALER_PRIMS_H_
 

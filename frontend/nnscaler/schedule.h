@@ -1,4 +1,4 @@
-// The order in which the devices of a plan execute, and whether they can.
+// Determines the order in which the devices of a plan execute, and whether they can.
 //
 // Every device runs its cells in order; communication blocks until all its participants have
 // arrived. Walking all devices together gives one global order of events that is consistent with

@@ -1,4 +1,5 @@
-// Local operators of a plan or a specification, which can be built again with another attribute.
+// Remembers the local operators of a plan or a specification so that they can be built again with
+// another attribute.
 #ifndef PLANPROOF_FRONTEND_PLAN_ADJUSTABLE_CALL_H_
 #define PLANPROOF_FRONTEND_PLAN_ADJUSTABLE_CALL_H_
 

@@ -1,6 +1,6 @@
-// Which keys of a collective an operator has, and needs. One that it does not have would be read by
-// nobody: "dim" beside softmax, where it belongs under "attrs", or "reduce": "max" at an operator
-// that sums. One that is missing would be guessed.
+// Checks that an operator has the keys that its collective needs, and no others. One that it does
+// not have would be read by nobody: "dim" beside softmax, where it belongs under "attrs", or
+// "reduce": "max" at an operator that sums. One that is missing would be guessed.
 #ifndef PLANPROOF_FRONTEND_PLAN_COLLECTIVE_KEYS_H_
 #define PLANPROOF_FRONTEND_PLAN_COLLECTIVE_KEYS_H_
 

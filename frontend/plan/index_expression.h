@@ -1,4 +1,4 @@
-// Integer expressions in plan files: "dp*8 + i0", "i0 / 4 * 8 + tp * 4 + i0 % 4".
+// Parses the integer expressions of plan files: "dp*8 + i0", "i0 / 4 * 8 + tp * 4 + i0 % 4".
 //
 // + - * / % and parentheses over integers and names; / rounds down and, like %, needs a positive
 // constant on the right. A name is a coordinate or a local index; what it stands for is the

@@ -1,4 +1,4 @@
-// Index functions as protobuf messages.
+// Converts index functions to protobuf messages and back.
 #ifndef PLANPROOF_FRONTEND_PLAN_INDEX_FUNCTION_PROTO_H_
 #define PLANPROOF_FRONTEND_PLAN_INDEX_FUNCTION_PROTO_H_
 

@@ -1,4 +1,4 @@
-// Typed access to a JSON tree with errors that name file, line and position.
+// Gives typed access to a JSON tree, with errors that name file, line and position.
 #ifndef PLANPROOF_FRONTEND_PLAN_JSON_CURSOR_H_
 #define PLANPROOF_FRONTEND_PLAN_JSON_CURSOR_H_
 

@@ -1,4 +1,4 @@
-// The JSON form of the plan format, read into its protobuf messages.
+// Reads the JSON form of the plan format into its protobuf messages.
 //
 // This is syntax only: keys, kinds of values, abbreviations. Names and shapes are checked by the
 // builders (specification.h, program.h). docs/plan-format.md is normative.

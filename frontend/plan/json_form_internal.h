@@ -1,4 +1,4 @@
-// The parts of the JSON form: operators and relations, shared by both roles.
+// Reads the parts of the JSON form that both roles share: operators and relations.
 #ifndef PLANPROOF_FRONTEND_PLAN_JSON_FORM_INTERNAL_H_
 #define PLANPROOF_FRONTEND_PLAN_JSON_FORM_INTERNAL_H_
 

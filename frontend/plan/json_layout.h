@@ -1,4 +1,4 @@
-// JSON text for people: short objects and lists on one line, long ones one entry per line.
+// Lays JSON text out for people: short objects and lists on one line, long ones one entry per line.
 #ifndef PLANPROOF_FRONTEND_PLAN_JSON_LAYOUT_H_
 #define PLANPROOF_FRONTEND_PLAN_JSON_LAYOUT_H_
 

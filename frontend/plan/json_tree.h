@@ -1,4 +1,4 @@
-// JSON text as a tree that remembers lines and the exact text of numbers.
+// Parses JSON text into a tree that remembers lines and the exact text of numbers.
 //
 // nlohmann's parser does the lexing; its own tree is not used because it forgets where a value
 // stood and rounds numbers to doubles, and a proof must neither round nor point at the wrong line.

@@ -1,4 +1,4 @@
-// Relations of a problem's tensors, written back into the plan file that it was read from.
+// Writes the relations of a problem's tensors back into the plan file that it was read from.
 #ifndef PLANPROOF_FRONTEND_PLAN_LINEAGE_OUTPUT_H_
 #define PLANPROOF_FRONTEND_PLAN_LINEAGE_OUTPUT_H_
 

@@ -1,4 +1,4 @@
-// Local operators of a plan or a specification, each call of which is made once.
+// Makes each call of a local operator of a plan or a specification once.
 //
 // Layers call the same operators with the same attributes on tensors of the same shapes; calls that
 // agree in all of that share one function, its derivatives and what is known of their memory.

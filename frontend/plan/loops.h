@@ -1,4 +1,4 @@
-// Loops over operators: written out before anything else reads a plan.
+// Writes out loops over operators before anything else reads a plan.
 #ifndef PLANPROOF_FRONTEND_PLAN_LOOPS_H_
 #define PLANPROOF_FRONTEND_PLAN_LOOPS_H_
 

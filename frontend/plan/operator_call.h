@@ -1,4 +1,5 @@
-// One operator of a plan file as an index function: operands, attributes, literals, positions.
+// Turns one operator of a plan file into an index function: operands, attributes, literals,
+// positions.
 #ifndef PLANPROOF_FRONTEND_PLAN_OPERATOR_CALL_H_
 #define PLANPROOF_FRONTEND_PLAN_OPERATOR_CALL_H_
 

@@ -1,4 +1,4 @@
-// Operators of a specification that overwrite their operand ("inplace").
+// Finds operators of a specification that overwrite their operand ("inplace").
 #ifndef PLANPROOF_FRONTEND_PLAN_OVERWRITTEN_OPERANDS_H_
 #define PLANPROOF_FRONTEND_PLAN_OVERWRITTEN_OPERANDS_H_
 

@@ -1,4 +1,4 @@
-// Plan files as a user asks for them: readable, or written from any reader's problem.
+// Writes plan files as a user asks for them: readable, or made from any reader's problem.
 #ifndef PLANPROOF_FRONTEND_PLAN_PLAN_OUTPUT_H_
 #define PLANPROOF_FRONTEND_PLAN_PLAN_OUTPUT_H_
 

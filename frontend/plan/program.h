@@ -1,4 +1,4 @@
-// The role `plan` of a plan file: programs per group of devices as one parallel graph.
+// Reads the role `plan` of a plan file: programs per group of devices, as one parallel graph.
 #ifndef PLANPROOF_FRONTEND_PLAN_PROGRAM_H_
 #define PLANPROOF_FRONTEND_PLAN_PROGRAM_H_
 

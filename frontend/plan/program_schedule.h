@@ -1,5 +1,5 @@
-// The order in which a program runs, as the plan file states it: phases of its operators, the steps
-// of its schedule, handles of collectives that are started and waited for.
+// Reads the order in which a program runs, as the plan file states it: phases of its operators, the
+// steps of its schedule, handles of collectives that are started and waited for.
 #ifndef PLANPROOF_FRONTEND_PLAN_PROGRAM_SCHEDULE_H_
 #define PLANPROOF_FRONTEND_PLAN_PROGRAM_SCHEDULE_H_
 

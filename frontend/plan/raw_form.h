@@ -1,5 +1,5 @@
-// The raw form of a problem: every operator as its index function (docs/plan-format.md, "Raw
-// form").
+// Reads and writes the raw form of a problem: every operator as its index function
+// (docs/plan-format.md, "Raw form").
 #ifndef PLANPROOF_FRONTEND_PLAN_RAW_FORM_H_
 #define PLANPROOF_FRONTEND_PLAN_RAW_FORM_H_
 

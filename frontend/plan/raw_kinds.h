@@ -1,4 +1,4 @@
-// The kinds of axes and operators in the raw form.
+// Reads the kinds of axes and operators from the raw form.
 #ifndef PLANPROOF_FRONTEND_PLAN_RAW_KINDS_H_
 #define PLANPROOF_FRONTEND_PLAN_RAW_KINDS_H_
 

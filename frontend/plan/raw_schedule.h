@@ -1,4 +1,4 @@
-// The schedule of a problem in the raw form.
+// Reads and writes the schedule of a problem in the raw form.
 #ifndef PLANPROOF_FRONTEND_PLAN_RAW_SCHEDULE_H_
 #define PLANPROOF_FRONTEND_PLAN_RAW_SCHEDULE_H_
 

@@ -1,4 +1,4 @@
-// Plan files (docs/plan-format.md): binary protobuf or JSON, told apart by content.
+// Reads plan files (docs/plan-format.md): binary protobuf or JSON, told apart by content.
 #ifndef PLANPROOF_FRONTEND_PLAN_READ_PLAN_H_
 #define PLANPROOF_FRONTEND_PLAN_READ_PLAN_H_
 

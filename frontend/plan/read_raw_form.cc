@@ -185,6 +185,16 @@ class RawFormReader {
   // As in a specification, nothing is computed in a type that wraps around, or in truth values, and
   // integers are computed as such.
   static absl::Status CheckTypes(const sdfg::Graph& graph, const sdfg::Operator& op) {
+    for (size_t k = 0; k < op.inputs.size(); ++k) {
+      const sdfg::Tensor& tensor = graph.tensors[op.inputs[k]];
+      const sdfg::DType expected = op.function->inputs[k].dtype;
+      const bool of_integers = sdfg::IsInteger(expected) || expected == sdfg::DType::kBool;
+      if (of_integers && sdfg::IsFloating(tensor.dtype)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "operator ", op.name, " takes the elements of tensor ", tensor.name, " for ",
+            sdfg::DTypeName(expected), ", its type is ", sdfg::DTypeName(tensor.dtype)));
+      }
+    }
     for (size_t k = 0; k < op.outputs.size(); ++k) {
       const sdfg::TensorId output = op.outputs[k];
       if (output == sdfg::kNone) continue;

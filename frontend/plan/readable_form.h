@@ -1,4 +1,4 @@
-// A plan file as JSON that a person can read: the counterpart of json_form.h.
+// Writes a plan file as JSON that a person can read: the counterpart of json_form.h.
 #ifndef PLANPROOF_FRONTEND_PLAN_READABLE_FORM_H_
 #define PLANPROOF_FRONTEND_PLAN_READABLE_FORM_H_
 

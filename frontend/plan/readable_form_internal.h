@@ -1,4 +1,4 @@
-// The parts of the readable form: operators, relations, schedules.
+// Writes the parts of the readable form: operators, relations, schedules.
 #ifndef PLANPROOF_FRONTEND_PLAN_READABLE_FORM_INTERNAL_H_
 #define PLANPROOF_FRONTEND_PLAN_READABLE_FORM_INTERNAL_H_
 

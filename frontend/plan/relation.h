@@ -1,5 +1,5 @@
-// Relations of a plan file as lineage: which slice of which logical tensor a tensor of a program
-// is.
+// Reads the relations of a plan file as lineage: which slice of which logical tensor a tensor of a
+// program is.
 #ifndef PLANPROOF_FRONTEND_PLAN_RELATION_H_
 #define PLANPROOF_FRONTEND_PLAN_RELATION_H_
 

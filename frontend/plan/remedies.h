@@ -1,4 +1,4 @@
-// What an error message suggests for a name that is not known.
+// Suggests, for an error message, what to write in place of a name that is not known.
 #ifndef PLANPROOF_FRONTEND_PLAN_REMEDIES_H_
 #define PLANPROOF_FRONTEND_PLAN_REMEDIES_H_
 

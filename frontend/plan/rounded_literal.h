@@ -1,4 +1,4 @@
-// Literals that stand for the number of which a program's text shows the float32 rounding.
+// Recognizes literals that stand for a number of which a program's text shows the float32 rounding.
 #ifndef PLANPROOF_FRONTEND_PLAN_ROUNDED_LITERAL_H_
 #define PLANPROOF_FRONTEND_PLAN_ROUNDED_LITERAL_H_
 

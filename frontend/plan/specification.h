@@ -1,4 +1,4 @@
-// The role `specification` of a plan file: logical graph, premises, required relations.
+// Reads the role `specification` of a plan file: logical graph, premises, required relations.
 #ifndef PLANPROOF_FRONTEND_PLAN_SPECIFICATION_H_
 #define PLANPROOF_FRONTEND_PLAN_SPECIFICATION_H_
 

@@ -1,4 +1,4 @@
-// Files that are there whole or not at all.
+// Writes files that are there whole or not at all.
 #ifndef PLANPROOF_FRONTEND_PLAN_WRITE_FILE_H_
 #define PLANPROOF_FRONTEND_PLAN_WRITE_FILE_H_
 

@@ -1,4 +1,4 @@
-// Sums, differences, products, quotients and powers of tensors and numbers.
+// Translates sums, differences, products, quotients and powers of tensors and numbers.
 #ifndef PLANPROOF_FRONTEND_TORCH_ATEN_ARITHMETIC_H_
 #define PLANPROOF_FRONTEND_TORCH_ATEN_ARITHMETIC_H_
 

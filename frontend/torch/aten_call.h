@@ -1,4 +1,4 @@
-// One executed ATen operator: its arguments by name, and what it gives.
+// Represents one executed ATen operator: its arguments by name, and what it gives.
 #ifndef PLANPROOF_FRONTEND_TORCH_ATEN_CALL_H_
 #define PLANPROOF_FRONTEND_TORCH_ATEN_CALL_H_
 

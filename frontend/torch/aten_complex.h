@@ -1,4 +1,4 @@
-// Operators of complex numbers, whose parts are a last dimension of 2.
+// Translates operators of complex numbers, whose parts are a last dimension of 2.
 //
 // A complex tensor is read in its shape and that dimension. What an operator of real numbers makes
 // of it is right only if it treats every part by itself and counts no dimensions from the end, so

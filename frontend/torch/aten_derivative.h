@@ -1,4 +1,4 @@
-// Backward operators that are derivatives of declared operators.
+// Translates backward operators that are derivatives of declared operators.
 #ifndef PLANPROOF_FRONTEND_TORCH_ATEN_DERIVATIVE_H_
 #define PLANPROOF_FRONTEND_TORCH_ATEN_DERIVATIVE_H_
 

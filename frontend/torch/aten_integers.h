@@ -1,4 +1,4 @@
-// Arithmetic and choices of integers that stay integers.
+// Translates arithmetic and choices of integers whose results stay integers.
 //
 // A declared operator computes in real numbers, and what it gives is a whole number by its form at
 // best. Token ids, positions and masks of a part of the vocabulary are compared with indices, and

@@ -1,4 +1,4 @@
-// Masks as indices.
+// Translates masks that are used as indices.
 #ifndef PLANPROOF_FRONTEND_TORCH_ATEN_MASKS_H_
 #define PLANPROOF_FRONTEND_TORCH_ATEN_MASKS_H_
 

@@ -1,4 +1,4 @@
-// What ATen operators compute, by overload: in terms of declared operators.
+// Defines what ATen operators compute, by overload, in terms of declared operators.
 //
 // A row of the table names the overloads that it is the meaning of, in place and with `out`, one by
 // one: "aten.max.dim" and "aten.max.other" are different functions. Their parameters are those of

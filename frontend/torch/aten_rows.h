@@ -1,5 +1,5 @@
-// Tensors without dimensions where an operator works along one: to PyTorch they have one element
-// along dimension 0, which is also -1.
+// Lets operators that work along a dimension take tensors without one: to PyTorch they have one
+// element along dimension 0, which is also -1.
 #ifndef PLANPROOF_FRONTEND_TORCH_ATEN_ROWS_H_
 #define PLANPROOF_FRONTEND_TORCH_ATEN_ROWS_H_
 

@@ -1,4 +1,4 @@
-// Values written or added at indices that are data.
+// Translates writes and additions at indices that are data.
 #ifndef PLANPROOF_FRONTEND_TORCH_ATEN_SCATTER_H_
 #define PLANPROOF_FRONTEND_TORCH_ATEN_SCATTER_H_
 

@@ -1,5 +1,5 @@
-// Signatures of operators as PyTorch prints them, by overload: "aten::add.Tensor(Tensor self,
-// ...)".
+// Parses signatures of operators as PyTorch prints them, by overload: "aten::add.Tensor(Tensor
+// self, ...)".
 //
 // aten_schemas.txt has those of every overload that the table of operators names, as PyTorch prints
 // them; tests/torch/test_schemas.py compares them with the PyTorch that is installed, and writes

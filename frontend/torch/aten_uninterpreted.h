@@ -1,4 +1,5 @@
-// Functions of numbers of which only this is said: they give equal numbers for equal operands.
+// Translates functions of numbers of which only this is said: they give equal numbers for equal
+// operands.
 #ifndef PLANPROOF_FRONTEND_TORCH_ATEN_UNINTERPRETED_H_
 #define PLANPROOF_FRONTEND_TORCH_ATEN_UNINTERPRETED_H_
 

@@ -1,4 +1,4 @@
-// State that nobody named: memory that holds what an earlier iteration left, and is no input.
+// Finds state that nobody named: memory that holds what an earlier iteration left, and is no input.
 //
 // An average in a dictionary, an optimizer that was not passed, gradients from before the step. A
 // trace lists what such memory holds like a constant of the program, but it is no constant: ranks

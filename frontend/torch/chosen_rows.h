@@ -1,4 +1,4 @@
-// Rows that data chose, taken with all that could have been chosen.
+// Takes rows that data chose with all rows that could have been chosen.
 //
 // A rank that holds experts computes with the rows that were routed to them: how many these are,
 // and where which one lies, is data, and the trace has the numbers of one run. So no tensor in

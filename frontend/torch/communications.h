@@ -1,4 +1,4 @@
-// What ranks send one another: the collectives of all traces, matched and added to the graph.
+// Matches what ranks send one another, the collectives of all traces, and adds it to the graph.
 //
 // Collectives of one group are matched by their order, sends and receives by group, peer, tag and
 // order, as the runtimes do. Each result is a tensor from the start, so that a rank's trace can be

@@ -1,4 +1,4 @@
-// Numbers that a program computes from its constants.
+// Computes the numbers that a program derives from its constants alone.
 //
 // How many labels a mask lets count is a number: 19 in the model, 13 and 6 on two ranks. That they
 // add up is arithmetic once they are numbers, and is not to be seen from a mask of which nothing is

@@ -1,4 +1,4 @@
-// Constants of a rank that are slices of the model's.
+// Finds constants of a rank that are slices of the model's.
 //
 // A mask of the whole batch is a constant of the model, its rows are constants of the ranks. That a
 // constant is a slice is seen by comparing all its values, so nothing is assumed; which slice,

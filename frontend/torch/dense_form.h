@@ -1,4 +1,5 @@
-// What the expressions of a dense form are in rows that are not chosen, and their final form.
+// Tells what the expressions of a dense form are in rows that are not chosen, and brings them into
+// their final form.
 #ifndef PLANPROOF_FRONTEND_TORCH_DENSE_FORM_H_
 #define PLANPROOF_FRONTEND_TORCH_DENSE_FORM_H_
 

@@ -1,4 +1,4 @@
-// A graph in which dense tensors take the places of tensors of chosen rows.
+// Builds a graph in which dense tensors take the places of tensors of chosen rows.
 #ifndef PLANPROOF_FRONTEND_TORCH_DENSE_GRAPH_H_
 #define PLANPROOF_FRONTEND_TORCH_DENSE_GRAPH_H_
 

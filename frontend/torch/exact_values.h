@@ -1,4 +1,4 @@
-// Exact values of index functions, of numbers that are known.
+// Computes exact values of index functions from operands whose numbers are known.
 //
 // What a program computes from its constants alone is a number: how many labels a mask lets count,
 // a clamped divisor. So is what it computes from the experts that a router chose: counts, orders,

@@ -1,4 +1,5 @@
-// One exchange among ranks: a collective of a group, or both ends of a message.
+// Describes and checks one exchange among ranks: a collective of a group, or both ends of a
+// message.
 //
 // A runtime does not compare what its participants pass: bytes of another type are taken for other
 // numbers, and a count that is too large reads beyond the message. A plan in which they disagree

@@ -124,10 +124,12 @@ absl::Status Execution::RunCollective(const Executed& executed) {
   for (TensorNumber number : collective.in) {
     PLAN_ASSIGN_OR_RETURN(sdfg::TensorId input, memory_.Read(trace_.tensors[number]));
     if (collective.factor) {
+      const sdfg::TensorId first = writer_->tensor_count();
       PLAN_ASSIGN_OR_RETURN(
           const std::vector<sdfg::TensorId> scaled,
           writer_->Apply("mul", {Argument::Of(input), Argument::Number(*collective.factor)}));
       input = scaled[0];
+      in_place_.emplace_back(first, writer_->tensor_count());
     }
     inputs.push_back(input);
   }
@@ -209,9 +211,11 @@ absl::Status Execution::RunOperator(const Executed& executed) {
   PLAN_RETURN_IF_ERROR(call.CheckArguments());
   PLAN_RETURN_IF_ERROR(CheckResult(trace_, executed, base, *op->schema, writer_->Place()));
   for (const StorageId storage : AllocatedBy(trace_, executed)) memory_.Allocate(storage);
+  const sdfg::TensorId first = writer_->tensor_count();
   PLAN_RETURN_IF_ERROR(op->run(call));
   PLAN_RETURN_IF_ERROR(call.CheckAllRead(op->without_meaning));
   PLAN_RETURN_IF_ERROR(call.Store());
+  if (!executed.writes.empty()) in_place_.emplace_back(first, writer_->tensor_count());
   if (notes_made_) NoteMade(executed);
   return Record(executed);
 }

@@ -4,6 +4,8 @@
 
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,6 +42,10 @@ class Execution {
   const std::vector<RecordedItem>& numbers() const { return numbers_; }
   void NoteWhatIsMade() { notes_made_ = true; }
   const std::vector<RecordedOperatorResult>& made() const { return made_; }
+  // As RecordedProgram has it.
+  const std::vector<std::pair<sdfg::TensorId, sdfg::TensorId>>& in_place() const {
+    return in_place_;
+  }
 
  private:
   absl::Status RunCollective(const Executed& executed);
@@ -60,6 +66,7 @@ class Execution {
   std::vector<RecordedItem> numbers_;
   bool notes_made_ = false;
   std::vector<RecordedOperatorResult> made_;
+  std::vector<std::pair<sdfg::TensorId, sdfg::TensorId>> in_place_;
 };
 
 }  // namespace planproof::frontend::torch

@@ -1,4 +1,4 @@
-// Products by groups of rows that are sorted by their group.
+// Reads products by groups of rows that are sorted by their group.
 //
 // _grouped_mm is told where groups of rows end. Where these ends are the sums of how often each
 // group occurs among numbers that were sorted, row j belongs to group e if and only if sorted[j] =

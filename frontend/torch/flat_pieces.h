@@ -1,4 +1,4 @@
-// Which elements of its parameter a flat piece is, where the trace does not say.
+// Finds which elements of its parameter a flat piece is, where the trace does not say.
 //
 // FullyShardedDataParallel (the first one) keeps a module's parameters one after another in a flat
 // buffer that is cut evenly among the ranks of a group. What a rank then has of a parameter is a

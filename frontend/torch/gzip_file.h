@@ -1,4 +1,4 @@
-// Files compressed by gzip, decompressed within limits.
+// Decompresses gzip files, within limits.
 #ifndef PLANPROOF_FRONTEND_TORCH_GZIP_FILE_H_
 #define PLANPROOF_FRONTEND_TORCH_GZIP_FILE_H_
 

@@ -1,4 +1,4 @@
-// Elements of tensors that are known for the routing that was recorded.
+// Keeps the elements of tensors that are known for the routing that was recorded.
 //
 // Which experts a router chose is in the trace (docs/torch-trace.md, `values`). What the program
 // computes from that alone, counts, orders, places, offsets, follows from the index functions of

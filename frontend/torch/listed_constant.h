@@ -1,4 +1,4 @@
-// Constants of a program whose values a trace lists.
+// Adds constants of a program whose values a trace lists.
 #ifndef PLANPROOF_FRONTEND_TORCH_LISTED_CONSTANT_H_
 #define PLANPROOF_FRONTEND_TORCH_LISTED_CONSTANT_H_
 

@@ -1,4 +1,4 @@
-// Whether the optimizer ran on the ranks at all.
+// Checks whether the optimizer ran on the ranks at all.
 #ifndef PLANPROOF_FRONTEND_TORCH_LOST_GRADIENTS_H_
 #define PLANPROOF_FRONTEND_TORCH_LOST_GRADIENTS_H_
 

@@ -1,4 +1,5 @@
-// What the storages of one rank hold, as tensors of a graph in which nothing is overwritten.
+// Represents what the storages of one rank hold, as tensors of a graph in which nothing is
+// overwritten.
 //
 // A storage is a sequence of pieces, each the elements of one tensor of the graph that lie where
 // some operator wrote them. A view is read from the piece in which it lies (strided.h); where it

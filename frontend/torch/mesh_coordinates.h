@@ -1,4 +1,4 @@
-// Ranks of a job as coordinates of its mesh: the outermost axis first, in row-major order.
+// Converts ranks of a job to coordinates of its mesh: the outermost axis first, in row-major order.
 #ifndef PLANPROOF_FRONTEND_TORCH_MESH_COORDINATES_H_
 #define PLANPROOF_FRONTEND_TORCH_MESH_COORDINATES_H_
 

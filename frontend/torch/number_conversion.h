@@ -1,4 +1,4 @@
-// A number that meets an element type: what a tensor of that type holds of it.
+// Converts a number to an element type: what a tensor of that type holds of it.
 //
 // Whatever is stored, filled or folded passes through here. Floating types hold every number that
 // is not beyond their largest, as proofs are over the reals (docs/soundness.md). Integers drop a

@@ -1,4 +1,5 @@
-// What is known of an expression once some index variables have values: internal to row_function.
+// Represents what is known of an expression once some index variables have values; internal to
+// row_function.
 #ifndef PLANPROOF_FRONTEND_TORCH_PARTIAL_VALUE_H_
 #define PLANPROOF_FRONTEND_TORCH_PARTIAL_VALUE_H_
 

@@ -1,4 +1,5 @@
-// Whether a trace that was not recorded could have been: what the parser checks of one that was.
+// Checks whether a trace that was not recorded could have been, as the parser does for one that
+// was.
 #ifndef PLANPROOF_FRONTEND_TORCH_POSSIBLE_RANK_H_
 #define PLANPROOF_FRONTEND_TORCH_POSSIBLE_RANK_H_
 

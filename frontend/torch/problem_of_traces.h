@@ -1,4 +1,4 @@
-// From traces to a problem: the reference's graph, the ranks' graphs, and how they are related.
+// Makes a problem of traces: the reference's graph, the ranks' graphs, and how they are related.
 #ifndef PLANPROOF_FRONTEND_TORCH_PROBLEM_OF_TRACES_H_
 #define PLANPROOF_FRONTEND_TORCH_PROBLEM_OF_TRACES_H_
 

@@ -1,4 +1,5 @@
-// Whether two ranks run one program: what their traces say that cannot depend on a coordinate.
+// Decides whether two ranks run one program, from what their traces say that cannot depend on a
+// coordinate.
 //
 // The text of a trace is all of it but the numbers that may be other ones on another rank
 // (rank_numbers.h) and the positions of tensors and groups in its tables: where one rank has one

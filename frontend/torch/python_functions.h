@@ -1,4 +1,4 @@
-// Functions of numbers as Python computes them, in doubles.
+// Gives functions of numbers their meaning as Python computes them, in doubles.
 //
 // A proof knows of such a function only that equal operands give equal numbers. These meanings
 // serve to fold numbers that are known beforehand, and to tell which number a recorded program had.

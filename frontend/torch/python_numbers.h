@@ -1,4 +1,4 @@
-// Arithmetic that Python does on numbers which it had read from tensors (`.item()`).
+// Follows arithmetic that Python does on numbers which it had read from tensors (`.item()`).
 //
 // Adam's step counter comes so: Python reads it, computes 1 - 0.999 ** step, and passes that to the
 // next operator as a number. Taken as the number of the recorded run it would prove something about

@@ -1,4 +1,4 @@
-// Operators that draw random numbers.
+// Recognizes operators that draw random numbers.
 #ifndef PLANPROOF_FRONTEND_TORCH_RANDOM_OPERATORS_H_
 #define PLANPROOF_FRONTEND_TORCH_RANDOM_OPERATORS_H_
 

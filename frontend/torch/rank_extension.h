@@ -1,4 +1,4 @@
-// Traces of some ranks of a job, extended to all of them.
+// Extends traces of some ranks of a job to all of them.
 //
 // Along an axis that is extended, ranks that were not recorded are taken to run the program of
 // those that were, with their own coordinates (rank_family.h). What comes out is a trace of every

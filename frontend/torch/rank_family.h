@@ -1,4 +1,5 @@
-// Ranks along one axis of the mesh that run one program, and the others along that axis that do.
+// Finds the ranks along one axis of the mesh that run one program, and makes the others along that
+// axis that do.
 //
 // Of two or more recorded ranks it is checked that they run the same text (program_text.h), and
 // that each number in which they differ (rank_numbers.h) grows evenly with the coordinate: where a

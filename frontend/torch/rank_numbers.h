@@ -1,4 +1,4 @@
-// The numbers of a trace that may be other ones on another rank of the same program.
+// Lists the numbers of a trace that may be other ones on another rank of the same program.
 //
 // These are where views begin in memory, where parts begin in the reference's tensors, which ranks
 // take part in communication, and whole numbers among arguments. Traces with the same text

@@ -1,4 +1,4 @@
-// Whether memory is used only while it is there.
+// Checks that memory is used only while it is there.
 //
 // A storage has an identity of its own, and an operator that neither writes its operands nor gives
 // views allocates those of its results. A trace in which a storage is used before it is allocated,

@@ -1,4 +1,4 @@
-// Whether results have the shapes and types that PyTorch gives them.
+// Checks that results have the shapes and types that PyTorch gives them.
 //
 // What an operator computes is stored as the tensor that the trace says its result is. A trace in
 // which that has another shape, or is of another kind of numbers, was not recorded. Operators are

@@ -1,4 +1,4 @@
-// Whether results have the element types that PyTorch's promotion gives them.
+// Checks that results have the element types that PyTorch's promotion gives them.
 #ifndef PLANPROOF_FRONTEND_TORCH_RECORDED_TYPES_H_
 #define PLANPROOF_FRONTEND_TORCH_RECORDED_TYPES_H_
 

@@ -1,4 +1,4 @@
-// Whether views lie where the arguments of the operators that gave them say.
+// Checks that views lie where the arguments of the operators that gave them say.
 //
 // A view computes nothing: it is the tensor that the trace says it is. A trace in which that is
 // another one than PyTorch gives was not recorded.

@@ -77,6 +77,7 @@ void AddExecution(const Execution& execution, const GraphWriter& writer, const M
   program->items = execution.numbers();
   program->calls = writer.calls();
   program->made = execution.made();
+  program->in_place = execution.in_place();
 }
 
 }  // namespace planproof::frontend::torch

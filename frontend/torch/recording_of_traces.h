@@ -1,4 +1,4 @@
-// What traces say of their recorded numbers, as a Recording.
+// Makes a Recording of what traces say of their recorded numbers.
 #ifndef PLANPROOF_FRONTEND_TORCH_RECORDING_OF_TRACES_H_
 #define PLANPROOF_FRONTEND_TORCH_RECORDING_OF_TRACES_H_
 

@@ -1,4 +1,4 @@
-// How the ranks' tensors at the start and at the end are related to the reference's.
+// Relates the ranks' tensors at the start and at the end to the reference's.
 //
 // Names relate them. What a rank holds of an input is what its trace says; what is required of a
 // new value is the relation in which it was read, of an output what the trace declares of it.

@@ -1,4 +1,4 @@
-// Whether the ranks have what the reference is for.
+// Checks that the ranks have what the reference is for.
 //
 // The reference decides what is required: each of its outputs is on some rank, each new value on
 // every rank that holds the tensor, and each gradient on every rank that holds the parameter. A

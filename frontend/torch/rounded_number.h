@@ -1,4 +1,4 @@
-// Numbers of a program that stand for roots, quotients and decimals.
+// Recognizes numbers of a program that stand for roots, quotients and decimals.
 //
 // A gradient's norm over shards of which each rank has the same is divided by the root of their
 // number, which Python has only as the nearest double. Read exactly, 1.4142135623730951, the square

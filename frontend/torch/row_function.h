@@ -1,4 +1,4 @@
-// The dense form of one output of an operator that reads tensors of chosen rows.
+// Makes the dense form of one output of an operator that reads tensors of chosen rows.
 #ifndef PLANPROOF_FRONTEND_TORCH_ROW_FUNCTION_H_
 #define PLANPROOF_FRONTEND_TORCH_ROW_FUNCTION_H_
 

@@ -1,4 +1,5 @@
-// Tensors whose rows are those that data chose, and the dense tensors that stand for them.
+// Keeps the tensors whose rows are those that data chose, and the dense tensors that stand for
+// them.
 //
 // A choice is a table of sets and places that is true where a set (an expert) has a place (a token,
 // or one of its choices). A tensor of chosen rows has one row for each such entry of whole sets, in

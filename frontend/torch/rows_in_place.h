@@ -1,5 +1,5 @@
-// Tensors of chosen rows whose rows are in the order of their places, and how rows are taken from
-// such places again.
+// Handles tensors of chosen rows whose rows are in the order of their places, and how rows are
+// taken from such places again.
 //
 // Rows that were sorted by expert and are put back where they were have row i for place i: one of a
 // choice that gives each place to one set (an expert to each choice of each token). Such a tensor

@@ -1,4 +1,4 @@
-// Rows that a program sorts, taken in the order in which they were before.
+// Takes rows that a program sorts in the order in which they were before.
 //
 // A mixture of experts sorts its tokens by expert, computes with the sorted rows and puts the
 // results back. Which place a token has among the sorted ones depends on all others, so that a rank

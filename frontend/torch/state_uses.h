@@ -1,4 +1,4 @@
-// Memory that a program keeps from one iteration to the next: what reads and writes it.
+// Finds memory that a program keeps from one iteration to the next: what reads and writes it.
 //
 // What is read before it is written, and written later, is a state, whether it has a name or not.
 // How it is used says which state it is: the operators with their lines, in order, and the

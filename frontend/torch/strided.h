@@ -1,4 +1,4 @@
-// Strided views of memory as index functions.
+// Expresses strided views of memory as index functions.
 //
 // A view at offset o with shape n and strides s reads element o + sum i[k] s[k] of memory in which
 // some tensor lies densely. Which element of that tensor this is, is found digit by digit: strides

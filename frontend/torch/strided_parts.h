@@ -1,4 +1,5 @@
-// Views of views, by the arguments of PyTorch's operators: slices, selections, expansions.
+// Computes views of views from the arguments of PyTorch's operators: slices, selections,
+// expansions.
 //
 // Dimensions and positions that are negative count from the end, and the ends of a slice are
 // limited to the dimension, as in PyTorch. Nothing is given where PyTorch refuses the arguments.

@@ -1,4 +1,5 @@
-// A trace as data: what one rank of a PyTorch program executed in one training iteration.
+// Represents a trace as data: what one rank of a PyTorch program executed in one training
+// iteration.
 //
 // The format and the meaning of every field is in docs/torch-trace.md. What has been read is
 // consistent by itself: numbers of storages, tensors, groups and strings exist, and tensors lie

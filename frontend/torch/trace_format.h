@@ -1,4 +1,4 @@
-// What a file of a PyTorch trace looks like from outside.
+// Tells what a file of a PyTorch trace looks like from outside.
 #ifndef PLANPROOF_FRONTEND_TORCH_TRACE_FORMAT_H_
 #define PLANPROOF_FRONTEND_TORCH_TRACE_FORMAT_H_
 

@@ -1,4 +1,4 @@
-// Numbers that left tensors and went on unseen: decisions, conversions, sizes.
+// Lists numbers that left tensors and went on unseen: decisions, conversions, sizes.
 //
 // A recording has their values, and a verdict is about runs in which they are these. It is listed
 // with the verdict where that is so. Where ranks take another function of what they read than the

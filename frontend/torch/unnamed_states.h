@@ -1,4 +1,4 @@
-// States that nobody named: an average in a dictionary, an optimizer that was not passed.
+// Names states that nobody named: an average in a dictionary, an optimizer that was not passed.
 //
 // A trace has them as constants of the program, whose recorded values differ between ranks and
 // reference in their last bits. What is proved with these, or refuted, is about the recording and

@@ -1,4 +1,4 @@
-// Names of tensors as the reference has them, where wrappers of modules changed them.
+// Restores the reference's names of tensors where wrappers of modules changed them.
 //
 // A wrapper is a module around a module, and inserts itself into the path of every parameter below
 // it: FullyShardedDataParallel `_fsdp_wrapped_module`, activation checkpointing

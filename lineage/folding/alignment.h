@@ -1,4 +1,4 @@
-// Which operators and tensors of a group's devices are instances of one. A guess: whether they are
+// Guesses which operators and tensors of a group's devices are instances of one. Whether they are
 // the same, up to the rank, is decided by content where they are folded.
 #ifndef PLANPROOF_LINEAGE_FOLDING_ALIGNMENT_H_
 #define PLANPROOF_LINEAGE_FOLDING_ALIGNMENT_H_

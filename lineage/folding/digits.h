@@ -1,4 +1,4 @@
-// Numbers, one per rank, as an expression over digits of the rank.
+// Fits numbers, one per rank, by an expression over digits of the rank.
 //
 // Slice starts are mostly affine in the rank. Where ranks stand for two coordinates, or hold the
 // pieces in another order (devices 0 to 7 hold 0 2 4 6 1 3 5 7), they are affine in its digits.

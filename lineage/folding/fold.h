@@ -1,4 +1,4 @@
-// Folding: operators that every rank of a group runs become one operator with a coordinate.
+// Folds ranks: operators that every rank of a group runs become one operator with a coordinate.
 //
 // Readers of formats that spell every device out give one operator per device; a collective over
 // eight devices is then a sum of eight terms, and every claim stands eight times. A folded problem

@@ -1,4 +1,5 @@
-// How a graph is folded: which classes of operators become one operator each, and in which order.
+// Plans how a graph is folded: which classes of operators become one operator each, and in which
+// order.
 #ifndef PLANPROOF_LINEAGE_FOLDING_FOLD_PLAN_H_
 #define PLANPROOF_LINEAGE_FOLDING_FOLD_PLAN_H_
 

@@ -1,5 +1,6 @@
-// Collectives of one group in the two forms of sdfg/collectives.h: group form, which reads one
-// tensor of each participant, and axis form, which reads one tensor with a rank's coordinate.
+// Converts collectives of one group between the two forms of sdfg/collectives.h: group form, which
+// reads one tensor of each participant, and axis form, which reads one tensor with a rank's
+// coordinate.
 #ifndef PLANPROOF_LINEAGE_FOLDING_GROUP_COLLECTIVE_H_
 #define PLANPROOF_LINEAGE_FOLDING_GROUP_COLLECTIVE_H_
 

@@ -1,4 +1,4 @@
-// Which devices are likely to run the same program: the ranks of one coordinate. A guess.
+// Guesses which devices run the same program: the ranks of one coordinate.
 #ifndef PLANPROOF_LINEAGE_FOLDING_GROUPS_H_
 #define PLANPROOF_LINEAGE_FOLDING_GROUPS_H_
 

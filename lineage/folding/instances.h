@@ -1,4 +1,4 @@
-// Tensors put together of instances of others, and instances taken out of folded tensors: what
+// Puts tensors together of instances of others, and takes instances out of folded tensors: this
 // connects what is folded with what is not.
 #ifndef PLANPROOF_LINEAGE_FOLDING_INSTANCES_H_
 #define PLANPROOF_LINEAGE_FOLDING_INSTANCES_H_

@@ -1,4 +1,5 @@
-// One index function for all ranks of a group: a coordinate more, and constants that depend on it.
+// Makes one index function for all ranks of a group: a coordinate more, and constants that depend
+// on it.
 #ifndef PLANPROOF_LINEAGE_FOLDING_RANKED_FUNCTION_H_
 #define PLANPROOF_LINEAGE_FOLDING_RANKED_FUNCTION_H_
 

@@ -1,4 +1,4 @@
-// Lineages of all ranks in one, and the reverse.
+// Combines the lineages of all ranks into one, and takes them apart again.
 #ifndef PLANPROOF_LINEAGE_FOLDING_RANKED_LINEAGE_H_
 #define PLANPROOF_LINEAGE_FOLDING_RANKED_LINEAGE_H_
 

@@ -1,5 +1,5 @@
-// What is added up in a tensor over the rounds of a ring: sums of sums, of what was handed on, of
-// what was scaled when a maximum changed.
+// Tells what is added up in a tensor over the rounds of a ring: sums of sums, of what was handed
+// on, of what was scaled when a maximum changed.
 #ifndef PLANPROOF_LINEAGE_ROUNDS_CARRIED_SUMS_H_
 #define PLANPROOF_LINEAGE_ROUNDS_CARRIED_SUMS_H_
 

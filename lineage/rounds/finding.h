@@ -1,4 +1,4 @@
-// The search for the rounds of a ring: its state, and what its parts share.
+// Searches a graph for the rounds of a ring: the state, and what parts of the search share.
 #ifndef PLANPROOF_LINEAGE_ROUNDS_FINDING_H_
 #define PLANPROOF_LINEAGE_ROUNDS_FINDING_H_
 

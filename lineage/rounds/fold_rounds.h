@@ -1,4 +1,4 @@
-// Folding of rounds: what a ring does round by round becomes one operator with a coordinate.
+// Folds rounds: what a ring does round by round becomes one operator with a coordinate.
 //
 // In round r rank c of a ring of n holds the piece of rank c - r. So a family of tensors, one of
 // each round (rounds.h), is one tensor over ranks and *pieces*: of rank c and piece p what round

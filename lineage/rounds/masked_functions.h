@@ -1,5 +1,5 @@
-// Operators of a ring that do the same in each round, but for a mask that depends on round and
-// rank: each as one function of rank and piece.
+// Makes one function of rank and piece of operators of a ring that do the same in each round, but
+// for a mask that depends on round and rank.
 //
 // A causal mask hides keys behind a query. In round r rank c has the keys of piece c - s r (mod n),
 // so what it hides is another bound for each rank and round; over ranks and pieces it is one affine

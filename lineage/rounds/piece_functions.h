@@ -1,4 +1,4 @@
-// Index functions with explicit coordinates, of which one counts the pieces of a ring.
+// Makes index functions with explicit coordinates, of which one counts the pieces of a ring.
 #ifndef PLANPROOF_LINEAGE_ROUNDS_PIECE_FUNCTIONS_H_
 #define PLANPROOF_LINEAGE_ROUNDS_PIECE_FUNCTIONS_H_
 

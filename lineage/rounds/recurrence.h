@@ -1,4 +1,4 @@
-// What a round of a loop does to a value that it carries: told from the operator's function.
+// Tells from an operator's function what a round of a loop does to a value that it carries.
 #ifndef PLANPROOF_LINEAGE_ROUNDS_RECURRENCE_H_
 #define PLANPROOF_LINEAGE_ROUNDS_RECURRENCE_H_
 

@@ -1,4 +1,4 @@
-// The rounds of a ring: which operators of a plan do the same in each.
+// Finds the rounds of a ring: the operators of a plan that do the same in each.
 //
 // Around a ring of n ranks pieces travel: in each round a rank hands on what it holds, so that
 // after n rounds it has held the piece of every rank. A plan spells the rounds out. Here they are

@@ -1,4 +1,4 @@
-// Copies are read where they were made from.
+// Reads copies where they were made from.
 #ifndef PLANPROOF_LINEAGE_ROUNDS_WITHOUT_COPIES_H_
 #define PLANPROOF_LINEAGE_ROUNDS_WITHOUT_COPIES_H_
 

@@ -181,6 +181,8 @@ struct BatchInput {
   std::vector<std::pair<std::string, int64_t>> shifts;
 };
 
+struct FoundFacts;  // monitor/laws/facts.h
+
 // All that one rank's journal says of one step.
 struct StepOfRank {
   int64_t step = 0;
@@ -196,10 +198,20 @@ struct StepOfRank {
   std::vector<Elements> elements;
   std::vector<BatchInput> batch;
   std::shared_ptr<const void> texts;  // that events refer to live as long as this
+  // What one law has made of values, for the others. Of one thread.
+  mutable std::shared_ptr<FoundFacts> found;
+};
+
+// What a journal lacks, as far as judges ask.
+enum class NotObservedKind : uint8_t {
+  kOther,
+  kCollectives,  // those of DistributedDataParallel, or of something else without Python
+  kModules,      // what is called within a compiled graph
 };
 
 struct NotObserved {
   std::string what, why;
+  NotObservedKind kind = NotObservedKind::kOther;  // of `what`
 };
 
 struct Closing {

@@ -336,6 +336,7 @@ absl::StatusOr<NotObserved> ReadNotObserved(absl::string_view payload) {
   JsonObject object(*json);
   NotObserved fact{.what = object.Text("what"), .why = object.Text("why")};
   if (!object.status().ok()) return object.status();
+  fact.kind = NotObservedFromText(fact.what);
   return fact;
 }
 

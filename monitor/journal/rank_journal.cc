@@ -49,6 +49,9 @@ bool RankJournal::HandOn(bool ended) {
   step.values = std::move(pending.values);
   step.elements = std::move(pending.elements);
   step.batch = std::move(pending.batch);
+  for (OptimizerOptions& options : pending.changed_options) ChangeOptions(std::move(options));
+  FollowLearningRates(step);
+  step.options = options_;
   pending_bytes_ -= pending.bytes;
   handed_on_ = step.step;
   pending_.erase(first);
@@ -118,15 +121,23 @@ absl::Status RankJournal::TakeTensors(absl::string_view payload) {
 absl::Status RankJournal::TakeOptions(absl::string_view payload) {
   absl::StatusOr<OptimizerOptions> options = ReadOptions(payload, tables_.last());
   if (!options.ok()) return options.status();
+  const auto same =
+      std::find_if(changed_options_.begin(), changed_options_.end(),
+                   [&](const auto& other) { return other.optimizer == options->optimizer; });
+  if (same != changed_options_.end()) changed_options_.erase(same);
+  changed_options_.push_back(*std::move(options));
+  return absl::OkStatus();
+}
+
+void RankJournal::ChangeOptions(OptimizerOptions options) {
   const auto same = std::find_if(options_.begin(), options_.end(), [&](const auto& other) {
-    return other.optimizer == options->optimizer;
+    return other.optimizer == options.optimizer;
   });
   if (same == options_.end()) {
-    options_.push_back(*std::move(options));
+    options_.push_back(std::move(options));
   } else {
-    *same = *std::move(options);
+    *same = std::move(options);
   }
-  return absl::OkStatus();
 }
 
 void RankJournal::FollowLearningRates(const StepOfRank& step) {
@@ -159,14 +170,13 @@ absl::Status RankJournal::TakeStep(absl::string_view payload) {
     return absl::InvalidArgumentError(
         absl::StrCat("step ", step->step, " comes after step ", newest_));
   }
-  FollowLearningRates(*step);
   step->table = tables_.last();
-  step->options = options_;
   const int64_t number = step->step;
   absl::StatusOr<Pending*> pending = PendingOf(number, payload.size());
   if (!pending.ok()) return pending.status();
   newest_ = number;
   (*pending)->step = *std::move(step);
+  (*pending)->changed_options = std::exchange(changed_options_, {});
   return absl::OkStatus();
 }
 

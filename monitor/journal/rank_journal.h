@@ -59,6 +59,7 @@ class RankJournal {
     std::vector<Values> values;
     std::vector<Elements> elements;
     std::vector<BatchInput> batch;
+    std::vector<OptimizerOptions> changed_options;  // since the step before
     uint64_t bytes = 0;
   };
 
@@ -71,6 +72,8 @@ class RankJournal {
   absl::Status TakeLate(absl::string_view payload);
   // Where facts of a step are kept; null if it has been handed on.
   absl::StatusOr<Pending*> PendingOf(int64_t step, uint64_t bytes);
+  void ChangeOptions(OptimizerOptions options);
+  // Only when nothing more can come for the step: rates may come late.
   void FollowLearningRates(const StepOfRank& step);
   // Makes the first pending step the next one if nothing more can come for it.
   bool HandOn(bool ended);
@@ -82,7 +85,8 @@ class RankJournal {
   std::shared_ptr<Texts> texts_ = std::make_shared<Texts>();
   uint64_t text_bytes_ = 0;
   Tables tables_;
-  std::vector<OptimizerOptions> options_;  // by optimizer, as of now
+  std::vector<OptimizerOptions> changed_options_;  // since the last step that was read
+  std::vector<OptimizerOptions> options_;  // by optimizer, as of the last step that was handed on
   std::map<int64_t, Pending> pending_;
   uint64_t pending_bytes_ = 0;
   int64_t newest_ = -1, handed_on_ = -1, too_late_ = 0;

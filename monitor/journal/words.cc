@@ -42,13 +42,22 @@ constexpr std::array<std::pair<absl::string_view, OptimizerKind>, 6> kOptimizerC
     {"torch.optim.AdamW", OptimizerKind::kAdamW},
 }};
 
-constexpr std::array<std::pair<absl::string_view, CollectiveKind>, 18> kCollectiveWords = {{
+constexpr std::array<std::pair<absl::string_view, CollectiveKind>, 27> kCollectiveWords = {{
     {"all_reduce", CollectiveKind::kAllReduce},
     {"all_reduce_coalesced", CollectiveKind::kAllReduce},
     {"reduce_scatter", CollectiveKind::kReduceScatter},
     {"reduce_scatter_tensor", CollectiveKind::kReduceScatter},
+    {"reduce_scatter_tensor_coalesced", CollectiveKind::kReduceScatter},
+    {"reduce_scatter_single", CollectiveKind::kReduceScatter},
+    {"reduce_scatter_single_coalesced", CollectiveKind::kReduceScatter},
     {"all_gather", CollectiveKind::kAllGather},
     {"all_gather_into_tensor", CollectiveKind::kAllGather},
+    {"all_gather_into_tensor_coalesced", CollectiveKind::kAllGather},
+    {"all_gather_tensor", CollectiveKind::kAllGather},
+    {"all_gather_single", CollectiveKind::kAllGather},
+    {"all_gather_single_coalesced", CollectiveKind::kAllGather},
+    {"all_gather_coalesced", CollectiveKind::kAllGather},
+    {"gather", CollectiveKind::kAllGather},
     {"all_gather_object", CollectiveKind::kAllGather},
     {"all_to_all", CollectiveKind::kAllToAll},
     {"all_to_all_single", CollectiveKind::kAllToAll},
@@ -61,6 +70,12 @@ constexpr std::array<std::pair<absl::string_view, CollectiveKind>, 18> kCollecti
     {"isend", CollectiveKind::kSend},
     {"recv", CollectiveKind::kReceive},
     {"irecv", CollectiveKind::kReceive},
+}};
+
+constexpr std::array<std::pair<absl::string_view, NotObservedKind>, 3> kNotObservedWords = {{
+    {"collectives", NotObservedKind::kCollectives},
+    {"modules", NotObservedKind::kModules},
+    {"calls", NotObservedKind::kModules},
 }};
 
 constexpr std::array<const char*, 21> kEventNames = {
@@ -105,6 +120,11 @@ TensorSet SetFromWord(absl::string_view word) { return ByWord(kSetWords, word, T
 
 OptimizerKind OptimizerFromClass(absl::string_view class_name) {
   return ByWord(kOptimizerClasses, class_name, OptimizerKind::kOther);
+}
+
+NotObservedKind NotObservedFromText(absl::string_view what) {
+  const std::vector<absl::string_view> words = absl::StrSplit(what, absl::MaxSplits(' ', 1));
+  return ByWord(kNotObservedWords, words[0], NotObservedKind::kOther);
 }
 
 Collective CollectiveFromText(absl::string_view text) {

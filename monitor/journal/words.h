@@ -16,6 +16,9 @@ TensorSet SetFromWord(absl::string_view word);
 // those that have only the name among them.
 OptimizerKind OptimizerFromClass(absl::string_view class_name);
 
+// "collectives of DistributedDataParallel", "modules within Block", "calls of the models".
+NotObservedKind NotObservedFromText(absl::string_view what);
+
 // "all_reduce [0,1] sum float32"; what is not known in it is empty or kOther.
 Collective CollectiveFromText(absl::string_view text);
 

@@ -44,19 +44,22 @@ Clipped ClippedOf(const StepOfRank& step) {
 // Squares of norms over the ranks.
 struct Squares {
   double once = 0;        // each part of a tensor once
-  double own_once = 0;    // of them, the tensors that this rank has a part of
   double every_copy = 0;  // on each rank that has it
   bool sharded = false, copied = false;
   bool finite = true;
   int bits = 53;
+  std::vector<std::pair<absl::string_view, double>> parts;  // each once, by the tensor's name
 };
 
 class PartKey {
  public:
   PartKey(const HeldTensor& tensor, int rank)
-      : key_(tensor.name, OwnerOf(tensor, rank), tensor.place,
-             tensor.flat.value_or(std::pair<int64_t, int64_t>(-1, -1))) {}
-  bool operator<(const PartKey& other) const { return key_ < other.key_; }
+      : key_(tensor.name, OwnerOf(tensor, rank),
+             tensor.flat.value_or(std::pair<int64_t, int64_t>(-1, -1))),
+        place_(&tensor.place) {}
+  bool operator<(const PartKey& other) const {
+    return key_ != other.key_ ? key_ < other.key_ : *place_ < *other.place_;
+  }
 
  private:
   // Whole tensors of one name that are not said to be replicas are of different stages.
@@ -66,13 +69,21 @@ class PartKey {
     return IsWhole(tensor) ? rank : -1;
   }
 
-  std::tuple<std::string, int, std::vector<std::vector<std::pair<int64_t, int64_t>>>,
-             std::pair<int64_t, int64_t>>
-      key_;
+  std::tuple<absl::string_view, int, std::pair<int64_t, int64_t>> key_;
+  const std::vector<std::vector<std::pair<int64_t, int64_t>>>* place_;
 };
 
-Squares SquaresOf(const std::map<int, Clipped>& ranks, const SetFacts& own) {
-  Squares squares;
+bool IsSharded(const std::map<int, Clipped>& ranks) {
+  return std::any_of(ranks.begin(), ranks.end(), [](const auto& rank) {
+    const auto& all = rank.second.gradients.all();
+    return std::any_of(all.begin(), all.end(),
+                       [](const TensorFact& fact) { return !IsWhole(*fact.tensor); });
+  });
+}
+
+Squares SquaresOf(const std::map<int, Clipped>& ranks) {
+  Squares squares{.sharded = IsSharded(ranks)};
+  if (!squares.sharded) return squares;
   std::set<PartKey> seen;
   for (const auto& [rank, clipped] : ranks) {
     for (const TensorFact& fact : clipped.gradients.all()) {
@@ -80,16 +91,23 @@ Squares SquaresOf(const std::map<int, Clipped>& ranks, const SetFacts& own) {
       squares.finite = squares.finite && fact.finite;
       squares.bits = std::min(squares.bits, fact.tensor->significand_bits);
       squares.every_copy += square;
-      if (!IsWhole(*fact.tensor)) squares.sharded = true;
       if (!seen.insert(PartKey(*fact.tensor, rank)).second) {
         squares.copied = true;
         continue;
       }
       squares.once += square;
-      if (own.Find(fact.tensor->name) != nullptr) squares.own_once += square;
+      squares.parts.emplace_back(fact.tensor->name, square);
     }
   }
   return squares;
+}
+
+// Of the tensors that a rank has a part of, each part once.
+double OwnSquares(const Squares& squares, const SetFacts& own) {
+  double sum = 0;
+  for (const auto& [name, square] : squares.parts)
+    if (own.Find(name) != nullptr) sum += square;
+  return sum;
 }
 
 class ClipNorm : public Judge {
@@ -103,8 +121,9 @@ class ClipNorm : public Judge {
       ranks[rank] = ClippedOf(*facts);
       if (!ranks[rank].known) return;
     }
+    const Squares squares = SquaresOf(ranks);
     for (const auto& [rank, clipped] : ranks)
-      if (Compare(step, rank, clipped, SquaresOf(ranks, clipped.gradients), findings)) return;
+      if (Compare(step, rank, clipped, squares, findings)) return;
   }
   void End(const Run&, Findings*) override {}
 
@@ -120,7 +139,7 @@ class ClipNorm : public Judge {
     ++findings->checked[static_cast<int>(Tier::kLaw)];
     const double tolerance = squares.bits >= 24 ? kNormToleranceOfFloat32 : kNormToleranceOfNarrow;
     if (Near(clipped.returned, squares.once, tolerance) ||
-        Near(clipped.returned, squares.own_once, tolerance)) {
+        Near(clipped.returned, OwnSquares(squares, clipped.gradients), tolerance)) {
       return false;
     }
     // Whoever means another norm (of stages, of experts) has neither: only what is known to be

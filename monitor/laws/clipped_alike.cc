@@ -1,9 +1,11 @@
 // Rule "clipped_alike".
+#include <algorithm>
 #include <cmath>
-#include <map>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "monitor/laws/laws.h"
@@ -23,9 +25,9 @@ struct ClipFactor {
   const HeldTensor* tensor = nullptr;
 };
 
-// By tensor, what clipping has multiplied its gradient by.
-std::map<absl::string_view, ClipFactor> FactorsOf(const StepOfRank& step) {
-  std::map<absl::string_view, ClipFactor> factors;
+// Of each tensor, what clipping has multiplied its gradient by.
+std::vector<ClipFactor> FactorsOf(const StepOfRank& step) {
+  std::vector<ClipFactor> factors;
   const SetFacts before(step, Moment::kClip, TensorSet::kGradient);
   const SetFacts after(step, Moment::kBefore, TensorSet::kGradient);
   const bool clips = HasEvent(step, EventType::kClipByNorm);
@@ -39,7 +41,7 @@ std::map<absl::string_view, ClipFactor> FactorsOf(const StepOfRank& step) {
         continue;
       factor.factor = fact.norm / unclipped->norm;
     }
-    factors.emplace(fact.tensor->name, factor);
+    factors.push_back(factor);
   }
   return factors;
 }
@@ -100,9 +102,11 @@ void ClippedAlike::CompareFactors(const StepOfRun& step, Findings* findings) {
     int rank = 0;
     ClipFactor factor;
   };
-  std::map<absl::string_view, First> first;
+  absl::flat_hash_map<absl::string_view, First> first;
   for (const auto& [rank, facts] : step.ranks) {
-    for (const auto& [name, factor] : FactorsOf(*facts)) {
+    std::vector<Alarm> alarms;
+    for (const ClipFactor& factor : FactorsOf(*facts)) {
+      const std::string& name = factor.tensor->name;
       const auto [known, inserted] = first.try_emplace(name, First{rank, factor});
       if (inserted || !OfOneTensor(*factor.tensor, *known->second.factor.tensor)) continue;
       ++findings->checked[static_cast<int>(Tier::kLaw)];
@@ -119,8 +123,11 @@ void ClippedAlike::CompareFactors(const StepOfRun& step, Findings* findings) {
       alarm.expected = other;
       alarm.found = factor.factor;
       alarm.tolerance = tolerance * std::max(factor.factor, other);
-      findings->alarms.push_back(std::move(alarm));
+      alarms.push_back(std::move(alarm));
     }
+    std::sort(alarms.begin(), alarms.end(),
+              [](const Alarm& a, const Alarm& b) { return a.subject < b.subject; });
+    std::move(alarms.begin(), alarms.end(), std::back_inserter(findings->alarms));
   }
 }
 

@@ -11,25 +11,47 @@ constexpr int64_t kElementsOfMatrix = 64;
 
 }  // namespace
 
+SetFacts::SetFacts() {
+  static const auto* const kEmpty =
+      new std::shared_ptr<const Content>(std::make_shared<const Content>());
+  content_ = *kEmpty;
+}
+
 SetFacts::SetFacts(const StepOfRank& step, Moment moment, TensorSet set, absl::string_view name) {
+  if (set != TensorSet::kOther) name = "";
+  if (step.found == nullptr) step.found = std::make_shared<FoundFacts>();
+  for (const FoundFacts::Set& found : step.found->sets) {
+    if (found.moment != moment || found.set != set || found.name != name) continue;
+    content_ = found.content;
+    return;
+  }
+  content_ = Read(step, moment, set, name);
+  step.found->sets.push_back({moment, set, std::string(name), content_});
+}
+
+std::shared_ptr<const SetFacts::Content> SetFacts::Read(const StepOfRank& step, Moment moment,
+                                                        TensorSet set, absl::string_view name) {
+  auto content = std::make_shared<Content>();
+  auto& [facts, by_name] = *content;
   for (const Values& values : step.values) {
     if (values.moment != moment || values.kind != set) continue;
     if (set == TensorSet::kOther && values.set != name) continue;
-    facts_.reserve(facts_.size() + values.tensors.size());
-    by_name_.reserve(facts_.size() + values.tensors.size());
-    for (size_t i = 0; i < values.tensors.size(); ++i) Add(values, i);
+    facts.reserve(facts.size() + values.tensors.size());
+    by_name.reserve(facts.size() + values.tensors.size());
+    for (size_t i = 0; i < values.tensors.size(); ++i) Add(values, i, content.get());
   }
-  if (std::erase_if(facts_, [](const TensorFact& fact) { return fact.tensor == nullptr; }) == 0)
-    return;
-  by_name_.clear();
-  for (size_t i = 0; i < facts_.size(); ++i) by_name_.emplace(facts_[i].tensor->name, i);
+  if (std::erase_if(facts, [](const TensorFact& fact) { return fact.tensor == nullptr; }) > 0) {
+    by_name.clear();
+    for (size_t i = 0; i < facts.size(); ++i) by_name.emplace(facts[i].tensor->name, i);
+  }
+  return content;
 }
 
-void SetFacts::Add(const Values& values, size_t i) {
+void SetFacts::Add(const Values& values, size_t i, Content* content) {
   const HeldTensor& tensor = (*values.table)[static_cast<size_t>(values.tensors[i])];
-  const auto [known, inserted] = by_name_.emplace(tensor.name, facts_.size());
+  const auto [known, inserted] = content->by_name.emplace(tensor.name, content->facts.size());
   if (!inserted) {
-    TensorFact& other = facts_[known->second];
+    TensorFact& other = content->facts[known->second];
     if (other.fingerprint != values.fingerprints[i]) other.tensor = nullptr;
     return;
   }
@@ -41,12 +63,17 @@ void SetFacts::Add(const Values& values, size_t i) {
     fact.sketches[k] = values.sketches[k][i];
     fact.finite = fact.finite && std::isfinite(fact.sketches[k]);
   }
-  facts_.push_back(fact);
+  content->facts.push_back(fact);
 }
 
 const TensorFact* SetFacts::Find(absl::string_view name) const {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : &facts_[found->second];
+  const auto& [facts, by_name] = *content_;
+  if (next_ >= facts.size() || facts[next_].tensor->name != name) {
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) return nullptr;
+    next_ = found->second;
+  }
+  return &facts[next_++];
 }
 
 ElementFacts ElementsOf(const StepOfRank& step, Moment moment, TensorSet set) {

@@ -27,24 +27,33 @@ struct TensorFact {
 
 // Values of a set at a moment, in the table's order. A tensor that was written twice with different
 // bits (two optimizers step in one step) is not among them: which of the two is meant is not known.
-// Refers to the step, which must outlive it.
+// Refers to the step, which must outlive it. They are put together once for each step, whichever
+// law asks first.
 class SetFacts {
  public:
-  SetFacts() = default;
+  SetFacts();
   SetFacts(const StepOfRank& step, Moment moment, TensorSet set)
       : SetFacts(step, moment, set, "") {}
   // Of a set that has no number in TensorSet: its name.
   SetFacts(const StepOfRank& step, Moment moment, TensorSet set, absl::string_view name);
 
-  const std::vector<TensorFact>& all() const { return facts_; }
+  const std::vector<TensorFact>& all() const { return content_->facts; }
+  // Null if there is none. Quickest in the set's order.
   const TensorFact* Find(absl::string_view name) const;
-  bool empty() const { return facts_.empty(); }
+  bool empty() const { return content_->facts.empty(); }
 
  private:
-  void Add(const Values& values, size_t i);
+  friend struct FoundFacts;
+  struct Content {
+    std::vector<TensorFact> facts;
+    absl::flat_hash_map<absl::string_view, size_t> by_name;
+  };
+  static std::shared_ptr<const Content> Read(const StepOfRank& step, Moment moment, TensorSet set,
+                                             absl::string_view name);
+  static void Add(const Values& values, size_t i, Content* content);
 
-  std::vector<TensorFact> facts_;
-  absl::flat_hash_map<absl::string_view, size_t> by_name_;
+  std::shared_ptr<const Content> content_;
+  mutable size_t next_ = 0;  // behind the fact that was found last
 };
 
 // One element of a tensor, or a state that is one number (kNumberOfOptimizer).
@@ -55,6 +64,17 @@ struct ElementFact {
 };
 using ElementFacts = absl::flat_hash_map<absl::string_view, ElementFact>;
 ElementFacts ElementsOf(const StepOfRank& step, Moment moment, TensorSet set);
+
+// Sets of a step that were asked for.
+struct FoundFacts {
+  struct Set {
+    Moment moment{};
+    TensorSet set{};
+    std::string name;
+    std::shared_ptr<const SetFacts::Content> content;
+  };
+  std::vector<Set> sets;
+};
 
 // Names of the states that the step has values of (all sets but parameters, gradients and
 // contributions), in order.

@@ -5,9 +5,9 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "monitor/laws/facts.h"
 
 namespace planproof::monitor {
@@ -26,7 +26,7 @@ struct KeptFact {
 KeptFact Kept(const TensorFact& fact);
 
 // By tensor's name.
-using KeptFacts = std::map<std::string, KeptFact, std::less<>>;
+using KeptFacts = absl::flat_hash_map<std::string, KeptFact>;
 
 // The squared norm of the difference of two tensors, estimated by their sketches.
 double SquaredDistance(const KeptFact& before, const TensorFact& now);

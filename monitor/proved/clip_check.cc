@@ -41,6 +41,7 @@ class ClipComparison {
     }
     CheckWhoClips();
     if (whole && events_.size() == view_->step.ranks.size()) CheckNorms(*whole);
+    if (view_->monitors.clip->only_above && !IsAboveBound()) return;
     for (const MonitoredTensor& tensor : view_->layout.tensors) {
       if (tensor.monitor->clipped) CheckClipped(tensor);
     }
@@ -61,6 +62,11 @@ class ClipComparison {
       }
     }
     return true;
+  }
+
+  bool IsAboveBound() const {
+    return std::all_of(events_.begin(), events_.end(),
+                       [](const auto& event) { return event.second->a > event.second->b; });
   }
 
   static int64_t EuclideanBits() { return std::bit_cast<int64_t>(kEuclidean); }
@@ -95,6 +101,10 @@ class ClipComparison {
         whole.u = std::max(whole.u, UnitRoundoff(first->tensor->significand_bits));
       }
       if (known != 0 && known != tensor.groups.size()) return std::nullopt;
+      if (known == 0 && !HasAllGradients()) {
+        Note(NoticeKind::kNotObserved, kClipNorm, "some gradients are not in the journals");
+        return std::nullopt;
+      }
       if (known != 0) whole.tier = std::max(whole.tier, tensor.tier);
     }
     if (!view_->layout.without.empty() && AnyGradientWithout()) {
@@ -105,6 +115,25 @@ class ClipComparison {
     whole.norm = std::sqrt(squares);
     whole.with_copies = std::sqrt(all);
     return std::isfinite(whole.norm) && whole.norm > 0 ? std::optional(whole) : std::nullopt;
+  }
+
+  // Whether each rank's journal has as many gradients as its optimizers begin with.
+  bool HasAllGradients() const {
+    return std::all_of(view_->step.ranks.begin(), view_->step.ranks.end(), [](const auto& own) {
+      int64_t counted = 0;
+      for (const Event& event : own.second->events) {
+        if (event.type != EventType::kOptimizerBegins) continue;
+        if (event.c < 0) return false;
+        counted += event.c;
+      }
+      int64_t recorded = 0;
+      for (const Values& values : own.second->values) {
+        const bool gradients =
+            values.kind == TensorSet::kGradient && values.moment == Moment::kBefore;
+        if (gradients) recorded += static_cast<int64_t>(values.tensors.size());
+      }
+      return recorded >= counted;
+    });
   }
 
   bool AnyGradientWithout() {
@@ -207,7 +236,7 @@ class ClipComparison {
       const bool known = before != nullptr && after != nullptr && before->finite && after->finite &&
                          std::isfinite(event->a) && event->b > 0;
       if (!known) continue;
-      findings_->Checked(tensor.tier);
+      findings_->Compared(tensor);
       const double factor = std::min(1.0, event->b / (event->a + view_->monitors.clip->epsilon));
       const double u = UnitRoundoff(before->tensor->significand_bits);
       const double norm = std::max(after->norm, factor * before->norm);

@@ -42,7 +42,7 @@ class DefinitionComparison {
     const ElementFact* before = view_->FindNumber(rank, Moment::kBefore, set, tensor.name);
     const ElementFact* after = view_->FindNumber(rank, Moment::kAfter, set, tensor.name);
     if (before == nullptr || after == nullptr) return;
-    findings_->Checked(tensor.tier);
+    findings_->Compared(tensor);
     const double expected = definition.terms[0].factor * before->value + definition.constant;
     if (std::abs(after->value - expected) <= kSameFactor * std::abs(expected)) return;
     Fail(tensor, set, rank, expected, after->value, kSameFactor * std::abs(expected));
@@ -65,7 +65,7 @@ class DefinitionComparison {
       bits = std::min(bits, fact->tensor->significand_bits);
     }
     if (!OptionsAgree(tensor, set, step)) return;
-    findings_->Checked(tensor.tier);
+    findings_->Compared(tensor);
     // Each product and sum rounds once; numbers below the smallest normal one lose more.
     const double u = 2 * UnitRoundoff(bits);
     const double lost = SmallestNormal(bits) * std::sqrt(SketchSquare(tensor.of.size())) *

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "monitor/proved/index_evaluator.h"
 #include "sdfg/dense_evaluator.h"
 
 namespace planproof::monitor {
@@ -38,66 +39,22 @@ std::optional<int> ArithmeticOperations(const IndexFunction& function) {
   return count;
 }
 
-// Evaluates expressions at one index: integers and truth to numbers, reals to labels.
+// Reals to labels.
 class LabelEvaluator {
  public:
   LabelEvaluator(const IndexFunction& function,
                  const std::vector<const std::vector<uint64_t>*>& inputs)
-      : function_(function), inputs_(inputs), vars_(function.vars.size(), 0) {}
+      : function_(function), inputs_(inputs), index_(function) {}
 
-  std::vector<int64_t>* vars() { return &vars_; }
-  bool failed() const { return failed_; }
-
-  int64_t Whole(ExprId id) {
-    const Node& node = function_.nodes[id];
-    switch (node.op) {
-      case Op::kIntConst:
-        return node.value;
-      case Op::kIndex:
-        return vars_[node.var];
-      case Op::kIntAdd:
-        return Whole(node.args[0]) + Whole(node.args[1]);
-      case Op::kIntScale:
-        return node.value * Whole(node.args[0]);
-      case Op::kIntDiv:
-        return FloorDiv(Whole(node.args[0]), node.value);
-      case Op::kIntMod: {
-        const int64_t value = Whole(node.args[0]);
-        return value - node.value * FloorDiv(value, node.value);
-      }
-      case Op::kSelect:
-        return Whole(Truth(node.args[0]) ? node.args[1] : node.args[2]);
-      default:
-        failed_ = true;
-        return 0;
-    }
-  }
-
-  bool Truth(ExprId id) {
-    const Node& node = function_.nodes[id];
-    switch (node.op) {
-      case Op::kIntLess:
-        return Whole(node.args[0]) < Whole(node.args[1]);
-      case Op::kIntLessEq:
-        return Whole(node.args[0]) <= Whole(node.args[1]);
-      case Op::kIntEq:
-        return Whole(node.args[0]) == Whole(node.args[1]);
-      case Op::kAnd:
-        return Truth(node.args[0]) && Truth(node.args[1]);
-      case Op::kOr:
-        return Truth(node.args[0]) || Truth(node.args[1]);
-      case Op::kNot:
-        return !Truth(node.args[0]);
-      default:
-        failed_ = true;
-        return false;
-    }
-  }
+  IndexEvaluator* index() { return &index_; }
+  bool failed() const { return failed_ || index_.failed(); }
 
   uint64_t Label(ExprId id) {
     const Node& node = function_.nodes[id];
     if (node.op == Op::kElement) return LabelOfElement(node);
-    if (node.op == Op::kSelect) return Label(Truth(node.args[0]) ? node.args[1] : node.args[2]);
+    if (node.op == Op::kSelect) {
+      return Label(index_.Truth(node.args[0]) ? node.args[1] : node.args[2]);
+    }
     uint64_t label = Mixed(0x6c, static_cast<uint64_t>(node.op));
     if (node.op == Op::kReal) return Mixed(label, std::hash<std::string>()(node.real.ToString()));
     for (const ExprId arg : node.args) label = Mixed(label, Label(arg));
@@ -105,30 +62,19 @@ class LabelEvaluator {
   }
 
  private:
-  static int64_t FloorDiv(int64_t a, int64_t b) {
-    const int64_t quotient = a / b;
-    return a % b < 0 ? quotient - 1 : quotient;
-  }
-
   uint64_t LabelOfElement(const Node& node) {
-    const sdfg::Shape& shape = function_.inputs[node.input].shape;
-    int64_t position = 0;
-    for (size_t d = 0; d < node.args.size(); ++d) {
-      const int64_t index = Whole(node.args[d]);
-      if (index < 0 || index >= shape[d]) failed_ = true;
-      position = position * shape[d] + index;
-    }
+    const std::optional<int64_t> position = index_.PositionOf(node);
     const std::vector<uint64_t>& labels = *inputs_[node.input];
-    if (failed_ || position >= static_cast<int64_t>(labels.size())) {
+    if (!position || *position >= static_cast<int64_t>(labels.size())) {
       failed_ = true;
       return 0;
     }
-    return labels[position];
+    return labels[*position];
   }
 
   const IndexFunction& function_;
   const std::vector<const std::vector<uint64_t>*>& inputs_;
-  std::vector<int64_t> vars_;
+  IndexEvaluator index_;
   bool failed_ = false;
 };
 
@@ -162,7 +108,7 @@ std::optional<std::vector<uint64_t>> LabelsElementByElement(
   std::vector<int64_t> index(shape.size(), 0);
   const int64_t elements = sdfg::ElementCount(shape);
   for (int64_t k = 0; k < elements; ++k) {
-    for (size_t d = 0; d < shape.size(); ++d) (*evaluator.vars())[of.dims[d]] = index[d];
+    for (size_t d = 0; d < shape.size(); ++d) evaluator.index()->Set(of.dims[d], index[d]);
     uint64_t label = evaluator.Label(of.body);
     if (evaluator.failed()) return std::nullopt;
     if (!moved) label = Mixed(seed, label);

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "monitor/proved/export_collectives.h"
+#include "monitor/proved/export_contributions.h"
 #include "monitor/proved/export_definitions.h"
 #include "monitor/proved/export_layout.h"
 #include "monitor/proved/export_sameness.h"
@@ -50,7 +52,11 @@ class MonitorExport {
  public:
   MonitorExport(const lineage::Problem& problem, const stages::Result& result,
                 const ExportRequest& request)
-      : problem_(problem), result_(result), request_(request), alike_(problem) {}
+      : problem_(problem),
+        result_(result),
+        request_(request),
+        alike_(problem),
+        contributions_(problem.parallel, request.in_place) {}
 
   ProvedMonitors Make() {
     monitors_.anchored = result_.anchor.outcome == stages::AnchorOutcome::kAnchored;
@@ -89,6 +95,9 @@ class MonitorExport {
       return;
     }
     monitor.of = layout->of;
+    if (layout->kind == SetKind::kParameter) {
+      monitor.dtype = problem_.parallel.tensors[layout->parts.front().after].dtype;
+    }
     SetLayout(problem_, monitors_.axes, *layout, &monitor);
     for (const ExportedSet* set : sets) {
       if (IsShown(*set)) AddSet(*set, *layout, sets, &monitor);
@@ -104,11 +113,8 @@ class MonitorExport {
           std::find_if(layout.parts.begin(), layout.parts.end(),
                        [&part](const ExportedPart& other) { return other.rank == part.rank; });
       if (own == layout.parts.end()) return false;
-      const lineage::RequiredRelation& a = problem_.required[part.required];
-      const lineage::RequiredRelation& b = problem_.required[own->required];
-      const bool alike =
-          a.lineage.map == b.lineage.map && problem_.parallel.tensors[a.parallel].shape ==
-                                                problem_.parallel.tensors[b.parallel].shape;
+      const bool alike = PlaceOf(problem_, part) == PlaceOf(problem_, *own) &&
+                         ElementsOfPart(problem_, part) == ElementsOfPart(problem_, *own);
       if (!alike) return false;
     }
     return true;
@@ -133,6 +139,9 @@ class MonitorExport {
       for (const ExportedPart& part : set.parts) own.ranks.push_back(part.rank);
     }
     own.definition = DefinitionOf(set, sets);
+    if (set.kind == SetKind::kGradient) {
+      monitor->contributions = ContributionsOf(set, clipped, *monitor);
+    }
     monitor->sets.push_back(std::move(own));
   }
 
@@ -164,14 +173,9 @@ class MonitorExport {
   Sameness SamenessOf(const ExportedSet& set, bool clipped) const {
     std::map<std::vector<int64_t>, std::vector<TensorId>> by_part;
     for (const ExportedPart& part : set.parts) {
-      const lineage::RequiredRelation& required = problem_.required[part.required];
-      const sdfg::Shape& shape = problem_.parallel.tensors[part.after].shape;
-      std::vector<int64_t> key = shape;
-      for (const sdfg::IndexMap& map : required.lineage.map) {
-        key.push_back(map.constant);
-        for (const sdfg::IndexTerm& term : map.terms) {
-          key.insert(key.end(), {term.dim, term.scale, term.div, term.mod, term.offset});
-        }
+      std::vector<int64_t> key = {ElementsOfPart(problem_, part)};
+      for (const PlaceKey& place : PlaceOf(problem_, part)) {
+        key.insert(key.end(), place.begin(), place.end());
         key.push_back(-1);
       }
       by_part[key].push_back(part.after);
@@ -215,7 +219,8 @@ class MonitorExport {
     std::map<TensorId, std::vector<std::pair<const ExportedSet*, TensorId>>> by_scalar;
     for (const ExportedSet& set : request_.sets) {
       if (set.kind != SetKind::kGradient || !IsShown(set)) continue;
-      const auto scaled = ScaledTensorOf(problem_.logical, set.model_after);
+      const TensorId computed = BeforeMoves(problem_.logical, set.model_after);
+      const auto scaled = ScaledTensorOf(problem_.logical, computed);
       if (scaled) by_scalar[scaled->scalar].emplace_back(&set, scaled->whole);
     }
     for (const auto& [scalar, gradients] : by_scalar) {
@@ -225,47 +230,82 @@ class MonitorExport {
       const auto clip = ClipCoefficientOf(problem_.logical, scalar, wholes);
       if (!clip || clip->of != wholes || !RanksClipSo(gradients, *clip)) continue;
       const sdfg::Tensor& norm = problem_.logical.tensors[clip->norm];
-      monitors_.clip =
-          ClipMonitor{clip->bound, clip->epsilon, norm.producer, PlaceText(norm.source)};
+      monitors_.clip = ClipMonitor{clip->bound, clip->epsilon, norm.producer,
+                                   PlaceText(norm.source), clip->unlimited};
       for (const auto& [set, whole] : gradients) clipped_[set] = whole;
       return;
     }
   }
 
-  // Then what ranks multiply is the model's gradient before clipping: where norms are below the
-  // bound both coefficients are 1, and functions of this kind that agree there agree.
+  // Then what ranks multiply, and add up, is the model's gradient before clipping: where norms are
+  // below the bound both coefficients are 1, and functions of this kind that agree there agree.
   bool RanksClipSo(const std::vector<std::pair<const ExportedSet*, TensorId>>& gradients,
                    const ClipCoefficient& clip) const {
     std::map<TensorId, bool> known;
     for (const auto& [set, whole] : gradients) {
       for (const ExportedPart& part : set->parts) {
         if (sdfg::ElementCount(problem_.parallel.tensors[part.after].shape) == 0) continue;
-        const auto scaled = ScaledTensorOf(problem_.parallel, part.after);
-        if (!scaled) return false;
-        const auto [at, is_new] = known.emplace(scaled->scalar, false);
-        if (is_new) {
-          at->second =
-              IsClipCoefficient(problem_.parallel, scaled->scalar, clip.bound, clip.epsilon);
+        const auto scalars = MultipliersOf(problem_.parallel, part.after);
+        if (!scalars) return false;
+        for (const TensorId scalar : *scalars) {
+          const auto [at, is_new] = known.emplace(scalar, false);
+          if (is_new) at->second = IsClipCoefficient(problem_.parallel, scalar, clip);
+          if (!at->second) return false;
         }
-        if (!at->second) return false;
       }
     }
     return true;
   }
 
-  void AddCollectives();
+  void AddCollectives() {
+    std::vector<TensorId> results;
+    for (const ExportedSet& set : request_.sets) {
+      if (!IsShown(set)) continue;
+      for (const ExportedPart& part : set.parts) results.push_back(part.after);
+    }
+    monitors_.collectives = CollectivesOf(problem_, monitors_.axes, request_.world, results);
+  }
+
+  // The same combination of ranks' contributions on every rank, along axes along which all ranks
+  // hold the same part.
+  std::optional<ContributionMonitor> ContributionsOf(const ExportedSet& set, bool clipped,
+                                                     const TensorMonitor& tensor) {
+    if (!problem_.parallel.axes.empty()) return std::nullopt;
+    std::optional<ContributionMonitor> common;
+    for (const ExportedPart& part : set.parts) {
+      TensorId gradient = part.after;
+      if (clipped) {
+        const auto scaled = ScaledTensorOf(problem_.parallel, part.after);
+        if (!scaled) return std::nullopt;
+        gradient = scaled->whole;
+      }
+      const auto form = contributions_.FormOf(gradient);
+      if (!form || form->ranks.count(part.rank) == 0) return std::nullopt;
+      const auto axes = AxesOfGroup(monitors_.axes, {form->ranks.begin(), form->ranks.end()});
+      if (!axes) return std::nullopt;
+      const ContributionMonitor own{form->factor, *axes};
+      if (!common) common = own;
+      if (own.factor != common->factor || own.axes != common->axes) return std::nullopt;
+    }
+    if (!common || tensor.flat || !tensor.by_axes()) return std::nullopt;
+    for (const std::vector<int32_t>& dim : tensor.cut) {
+      for (const int32_t axis : dim) {
+        const auto& along = common->axes;
+        if (std::find(along.begin(), along.end(), axis) != along.end()) return std::nullopt;
+      }
+    }
+    return common;
+  }
 
   const lineage::Problem& problem_;
   const stages::Result& result_;
   const ExportRequest& request_;
   const ComputedAlike alike_;
+  ContributionReader contributions_;
   // Gradients that are clipped: the model's before it.
   std::map<const ExportedSet*, TensorId> clipped_;
   ProvedMonitors monitors_;
 };
-
-// Left to conformance of events.
-void MonitorExport::AddCollectives() {}
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,7 +23,8 @@ struct ExportedPart {
   int32_t rank = 0;
   sdfg::TensorId before = sdfg::kNone;  // of the plan's graph, at the start; kNone of gradients
   sdfg::TensorId after = sdfg::kNone;
-  int32_t required = -1;  // position in Problem::required of the relation of `after`
+  int32_t required = -1;             // position in Problem::required of the relation of `after`
+  std::vector<int64_t> coordinates;  // of the rank, on the axes of `after`
 };
 
 // A set of one tensor, in the words of a journal.
@@ -41,6 +43,9 @@ struct ExportRequest {
   std::vector<ExportedSet> sets;
   int32_t world = 1;
   bool force = false;  // export a verdict that is not anchored
+  // Tensors of the plan's graph, [first, last), that were computed into memory that was there
+  // before (frontend::RecordedProgram::in_place).
+  std::vector<std::pair<sdfg::TensorId, sdfg::TensorId>> in_place;
 };
 
 // FailedPrecondition, with what to do, if the verdict is not PROVED, rests on assumed relations, or

@@ -142,24 +142,48 @@ class CoefficientOfNorm {
   std::vector<TensorId> path_;
 };
 
-// Bound and epsilon of min(1, bound / (norm + epsilon)), if that is what the coefficient is.
-std::optional<std::pair<double, double>> BoundAndEpsilon(const CoefficientOfNorm& coefficient) {
+// `bound`, `epsilon` and `unlimited` of a clip coefficient, if that is what the coefficient is.
+std::optional<ClipCoefficient> FunctionOfNorm(const CoefficientOfNorm& coefficient) {
   double norm = 0x1p-40;
   std::optional<double> at;
-  while (norm < 0x1p60 && (at = coefficient.At(norm)) && *at == 1) norm *= 2;
+  const auto first = coefficient.At(norm);
+  if (!first || !(*first >= 1)) return std::nullopt;
+  while (norm < 0x1p60 && (at = coefficient.At(norm)) && *at >= 1) norm *= 2;
   if (!at || !(*at < 1) || !(*at > 0)) return std::nullopt;
   const double far = 4 * norm;
   const std::optional<double> there = coefficient.At(far);
   if (!there || !(*there > 0)) return std::nullopt;
-  const double bound = (far - norm) / (1 / *there - 1 / *at);
-  const double epsilon = std::max(0.0, bound / *at - norm);
-  for (const double test : {0x1p-30, norm / 2, norm, 1.37 * norm, far, 0x1p10 * norm}) {
+  ClipCoefficient clip;
+  clip.unlimited = *first != 1;
+  clip.bound = (far - norm) / (1 / *there - 1 / *at);
+  clip.epsilon = std::max(0.0, clip.bound / *at - norm);
+  for (const double test : {0x1p-30, norm / 4, norm / 2, norm, 1.37 * norm, far, 0x1p10 * norm}) {
     const std::optional<double> value = coefficient.At(test);
     if (!value) return std::nullopt;
-    const double expected = std::min(1.0, bound / (test + epsilon));
+    const double share = clip.bound / (test + clip.epsilon);
+    const double expected = clip.unlimited ? share : std::min(1.0, share);
     if (!(std::abs(*value - expected) <= 1e-9 * expected)) return std::nullopt;
   }
-  return std::pair(bound, epsilon < 1e-12 * bound ? 0 : epsilon);
+  if (clip.epsilon < 1e-12 * clip.bound) clip.epsilon = 0;
+  return clip;
+}
+
+bool AddMultipliers(const sdfg::Graph& graph, TensorId tensor, int depth,
+                    std::set<TensorId>* found) {
+  if (depth > kMostOperatorsOfCoefficient) return false;
+  tensor = BeforeMoves(graph, tensor);
+  if (const auto scaled = ScaledTensorOf(graph, tensor)) {
+    found->insert(scaled->scalar);
+    return true;
+  }
+  const sdfg::OperatorId producer = graph.tensors[tensor].producer;
+  if (producer == sdfg::kNone) return false;
+  const sdfg::Operator& op = graph.operators[producer];
+  const bool reduces =
+      op.kind == sdfg::OperatorKind::kAllReduce || op.kind == sdfg::OperatorKind::kReduceScatter;
+  return reduces && std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId input) {
+           return AddMultipliers(graph, input, depth + 1, found);
+         });
 }
 
 }  // namespace
@@ -198,23 +222,32 @@ std::optional<ClipCoefficient> ClipCoefficientOf(const sdfg::Graph& graph, Tenso
   while (coefficient.Descend()) {
     std::optional<std::set<TensorId>> of = RootOfSquaresOf(graph, coefficient.norm(), gradients);
     if (!of) continue;
-    const auto numbers = BoundAndEpsilon(coefficient);
-    if (!numbers) return std::nullopt;
-    return ClipCoefficient{numbers->first, numbers->second, coefficient.norm(), *std::move(of)};
+    std::optional<ClipCoefficient> clip = FunctionOfNorm(coefficient);
+    if (!clip) return std::nullopt;
+    clip->norm = coefficient.norm();
+    clip->of = *std::move(of);
+    return clip;
   }
   return std::nullopt;
 }
 
-bool IsClipCoefficient(const sdfg::Graph& graph, TensorId scalar, double bound, double epsilon) {
+bool IsClipCoefficient(const sdfg::Graph& graph, TensorId scalar, const ClipCoefficient& clip) {
   CoefficientOfNorm coefficient(graph, scalar);
   while (coefficient.Descend()) {
-    const auto numbers = BoundAndEpsilon(coefficient);
-    if (numbers && std::abs(numbers->first - bound) <= 1e-9 * bound &&
-        std::abs(numbers->second - epsilon) <= 1e-3 * epsilon) {
+    const auto own = FunctionOfNorm(coefficient);
+    if (own && own->unlimited == clip.unlimited &&
+        std::abs(own->bound - clip.bound) <= 1e-9 * clip.bound &&
+        std::abs(own->epsilon - clip.epsilon) <= 1e-3 * clip.epsilon) {
       return true;
     }
   }
   return false;
+}
+
+std::optional<std::set<TensorId>> MultipliersOf(const sdfg::Graph& graph, TensorId tensor) {
+  std::set<TensorId> found;
+  if (!AddMultipliers(graph, tensor, 0, &found)) return std::nullopt;
+  return found;
 }
 
 }  // namespace planproof::monitor

@@ -31,10 +31,17 @@ struct ScaledTensor {
 };
 std::optional<ScaledTensor> ScaledTensorOf(const sdfg::Graph& graph, sdfg::TensorId tensor);
 
-// A number that is min(1, bound / (norm + epsilon)).
+// The numbers that multiply `tensor`, or the terms of the sum over ranks that it is. Nothing if a
+// term is multiplied by none.
+std::optional<std::set<sdfg::TensorId>> MultipliersOf(const sdfg::Graph& graph,
+                                                      sdfg::TensorId tensor);
+
+// A number that is min(1, bound / (norm + epsilon)), or, if it is `unlimited`, that without the
+// minimum: of a program that computes it only where the norm is above the bound.
 struct ClipCoefficient {
   double bound = 0;
   double epsilon = 0;
+  bool unlimited = false;
   sdfg::TensorId norm = sdfg::kNone;
   // Of ClipCoefficientOf: `norm` is the root of the sum of squares of all their elements, each of
   // which is counted once.
@@ -42,9 +49,9 @@ struct ClipCoefficient {
 };
 std::optional<ClipCoefficient> ClipCoefficientOf(const sdfg::Graph& graph, sdfg::TensorId scalar,
                                                  const std::set<sdfg::TensorId>& gradients);
-// Whether the number is min(1, bound / (norm + epsilon)) of some number.
-bool IsClipCoefficient(const sdfg::Graph& graph, sdfg::TensorId scalar, double bound,
-                       double epsilon);
+// Whether the number is the same function of some number, whatever that is the norm of.
+bool IsClipCoefficient(const sdfg::Graph& graph, sdfg::TensorId scalar,
+                       const ClipCoefficient& clip);
 
 }  // namespace planproof::monitor
 

@@ -9,18 +9,28 @@
 namespace planproof::monitor {
 namespace {
 
-// Where a part lies along one dimension of the whole, or along all: equal keys, equal places.
-using PlaceKey = std::vector<int64_t>;
-
-void AddMap(const sdfg::IndexMap& map, const sdfg::Shape& local, PlaceKey* key) {
-  key->push_back(map.constant);
+// What is fixed of the index is part of the constant, where no gate decides.
+void AddMap(const sdfg::IndexMap& map, const sdfg::Shape& shape,
+            const std::vector<int64_t>& coordinates, PlaceKey* key) {
+  const auto fixed = static_cast<int32_t>(coordinates.size());
+  int64_t constant = map.constant;
+  key->push_back(0);
   for (const sdfg::IndexTerm& term : map.terms) {
-    key->insert(key->end(), {term.scale, term.div, term.mod, term.offset, local[term.dim]});
+    if (!term.gated() && term.dim < fixed) {
+      constant += term.scale * term.At(coordinates[term.dim]);
+      continue;
+    }
+    const auto extent = [&](int32_t dim) {
+      return dim < fixed ? -1 - coordinates[dim] : shape[dim];
+    };
+    // Dimensions beyond coordinates have the numbers that they have without any.
+    key->insert(key->end(),
+                {term.dim - fixed, term.scale, term.div, term.mod, term.offset, extent(term.dim)});
     if (!term.gated()) continue;
     const sdfg::IndexDigit& gate = term.gate;
-    key->insert(key->end(), {gate.div, gate.mod, gate.offset, local[gate.dim]});
+    key->insert(key->end(), {gate.dim - fixed, gate.div, gate.mod, gate.offset, extent(gate.dim)});
   }
-  key->push_back(-1);
+  key->front() = constant;
 }
 
 // By rank, then by dimension of the whole. Ranks that hold no element are left out.
@@ -29,11 +39,7 @@ std::map<int32_t, std::vector<PlaceKey>> PlacesOf(const lineage::Problem& proble
   std::map<int32_t, std::vector<PlaceKey>> places;
   for (const ExportedPart& part : set.parts) {
     if (part.required < 0) continue;
-    const lineage::Lineage& lineage = problem.required[part.required].lineage;
-    const sdfg::Shape& local = problem.parallel.tensors[part.after].shape;
-    if (sdfg::ElementCount(local) == 0) continue;
-    std::vector<PlaceKey>& own = places[part.rank];
-    for (const sdfg::IndexMap& map : lineage.map) AddMap(map, local, &own.emplace_back());
+    if (ElementsOfPart(problem, part) > 0) places[part.rank] = PlaceOf(problem, part);
   }
   return places;
 }
@@ -76,15 +82,44 @@ bool AxesSayIt(const std::vector<ProvedAxis>& axes,
   return parts.size() == by_coordinates.size();
 }
 
+// Coordinates of ranks may be axes of the plan's graph.
+std::vector<lineage::MeshAxis> MeshOf(const lineage::Problem& problem) {
+  if (!problem.mesh.empty()) return problem.mesh;
+  std::vector<lineage::MeshAxis> mesh;
+  for (size_t a = 0; a < problem.parallel.axes.size(); ++a) {
+    const sdfg::Axis& axis = problem.parallel.axes[a];
+    const int64_t stride = problem.parallel.axis_device_stride[a];
+    if (stride > 0) mesh.push_back({axis.name, axis.extent, stride});
+  }
+  return mesh;
+}
+
 }  // namespace
+
+std::vector<PlaceKey> PlaceOf(const lineage::Problem& problem, const ExportedPart& part) {
+  const sdfg::Shape& shape = problem.parallel.tensors[part.after].shape;
+  std::vector<PlaceKey> place;
+  for (const sdfg::IndexMap& map : problem.required[part.required].lineage.map) {
+    AddMap(map, shape, part.coordinates, &place.emplace_back());
+  }
+  return place;
+}
+
+int64_t ElementsOfPart(const lineage::Problem& problem, const ExportedPart& part) {
+  const sdfg::Shape& shape = problem.parallel.tensors[part.after].shape;
+  int64_t elements = 1;
+  for (size_t d = part.coordinates.size(); d < shape.size(); ++d) elements *= shape[d];
+  return elements;
+}
 
 std::vector<ProvedAxis> AxesOf(const lineage::Problem& problem, int32_t world) {
   std::vector<ProvedAxis> axes;
+  const std::vector<lineage::MeshAxis> mesh = MeshOf(problem);
   int64_t ranks = 1;
-  for (const lineage::MeshAxis& axis : problem.mesh) ranks *= axis.extent;
-  if (problem.mesh.empty() || ranks != world) return {{"rank", world}};
+  for (const lineage::MeshAxis& axis : mesh) ranks *= axis.extent;
+  if (mesh.empty() || ranks != world) return {{"rank", world}};
   std::map<int64_t, ProvedAxis, std::greater<>> by_stride;
-  for (const lineage::MeshAxis& axis : problem.mesh) {
+  for (const lineage::MeshAxis& axis : mesh) {
     if (axis.extent > 1) by_stride[axis.stride] = {axis.name, axis.extent};
   }
   for (const auto& [stride, axis] : by_stride) axes.push_back(axis);

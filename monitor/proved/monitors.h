@@ -8,6 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "monitor/journal/journal.h"
+#include "sdfg/types.h"
+#include "monitor/proved/program.h"
+
 namespace planproof::monitor {
 
 // An axis of the mesh; ranks are coordinates in row-major order.
@@ -36,7 +40,8 @@ struct LinearDefinition {
   double constant = 0;  // of states that are one number
 };
 
-// The mean or sum over ranks of what each contributes: factor times the sum along these axes.
+// The mean or sum over ranks of what each contributes: factor times the sum along these axes. A
+// factor of one divided by the ranks of the proof is a mean for other numbers of ranks, too.
 struct ContributionMonitor {
   double factor = 1;
   std::vector<int32_t> axes;  // positions in ProvedMonitors::axes
@@ -55,7 +60,8 @@ struct SetMonitor {
 
 struct TensorMonitor {
   std::string name;
-  std::vector<int64_t> of;  // shape of the whole in the proof
+  std::vector<int64_t> of;                    // shape of the whole in the proof
+  sdfg::DType dtype = sdfg::DType::kUnknown;  // of the parameter in the proof
   // By dimension the axes along which parts differ; ranks that differ along other axes only have
   // the same part. `flat`: the same of a part in row-major order.
   std::vector<std::vector<int32_t>> cut;
@@ -76,15 +82,17 @@ struct ClipMonitor {
   double epsilon = 0;
   int64_t order = 0;
   std::string place;
+  bool only_above = false;  // what was proved is of steps whose norm is above the bound
 };
 
-// A collective of the proved iteration that a result depends on.
+// A collective of the proved iteration that parameters, gradients or states depend on.
 struct CollectiveMonitor {
-  std::string kind;           // "all_reduce"
-  std::vector<int32_t> axes;  // along which its group lies; of groups that are no line: empty
-  std::string dtype;
-  int64_t count = 0;  // per rank and step
-  std::string place;  // of the first
+  CollectiveKind kind = CollectiveKind::kOther;
+  std::vector<int32_t> axes;  // along which its group lies, positions in ProvedMonitors::axes
+  sdfg::DType dtype = sdfg::DType::kUnknown;
+  int64_t count = 0;           // its results per rank and step in the proof, at most
+  std::string place;           // of the first
+  std::vector<int32_t> ranks;  // that take part; empty: all
 };
 
 struct ProvedMonitors {
@@ -97,6 +105,8 @@ struct ProvedMonitors {
   std::vector<std::string> assumptions;  // of the verdict, for people
   // Parameters without a monitor, and why.
   std::vector<std::pair<std::string, std::string>> without;
+  // What ranks execute, as far as it is relevant, by rank; empty: not known.
+  std::vector<RankProgram> programs;
 };
 
 }  // namespace planproof::monitor

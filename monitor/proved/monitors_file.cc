@@ -1,53 +1,38 @@
 #include "monitor/proved/monitors_file.h"
 
-#include <algorithm>
-#include <cmath>
 #include <fstream>
-#include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "monitor/proved/monitors_json.h"
+#include "monitor/proved/program_file.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::monitor {
 namespace {
 
-using MonitorJson = nlohmann::ordered_json;
-
 constexpr int kMonitorsVersion = 1;
 constexpr size_t kMostMonitorBytes = size_t{1} << 28;
 constexpr size_t kMostMonitorDepth = 16;
-constexpr size_t kMostMonitorText = size_t{1} << 16;
-constexpr size_t kMostMonitorEntries = 1000000;
-constexpr int64_t kMostMonitorNumber = int64_t{1} << 48;
 constexpr int64_t kMostRanks = 1 << 16;
 constexpr size_t kMostAxes = 16;
 
-template <typename Enum>
-struct Word {
-  Enum value;
-  const char* text;
-};
-constexpr Word<Sameness> kSamenessWords[] = {
+constexpr MonitorWord<Sameness> kSamenessWords[] = {
     {Sameness::kBits, "bits"}, {Sameness::kAlike, "alike"}, {Sameness::kValues, "values"}};
-constexpr Word<SetKind> kSetKindWords[] = {{SetKind::kParameter, "parameter"},
-                                           {SetKind::kGradient, "gradient"},
-                                           {SetKind::kState, "state"},
-                                           {SetKind::kNumberState, "number"}};
+constexpr MonitorWord<SetKind> kSetKindWords[] = {{SetKind::kParameter, "parameter"},
+                                                  {SetKind::kGradient, "gradient"},
+                                                  {SetKind::kState, "state"},
+                                                  {SetKind::kNumberState, "number"}};
 
-template <typename Enum, size_t N>
-const char* TextOf(const Word<Enum> (&words)[N], Enum value) {
-  for (const Word<Enum>& word : words) {
-    if (word.value == value) return word.text;
-  }
-  return "";
-}
+constexpr MonitorWord<CollectiveKind> kCollectiveKindWords[] = {
+    {CollectiveKind::kAllReduce, "all_reduce"}, {CollectiveKind::kReduceScatter, "reduce_scatter"},
+    {CollectiveKind::kAllGather, "all_gather"}, {CollectiveKind::kAllToAll, "all_to_all"},
+    {CollectiveKind::kBroadcast, "broadcast"},  {CollectiveKind::kReduce, "reduce"}};
 
 MonitorJson ToJson(const SetMonitor& set) {
   MonitorJson json = {{"set", set.set},
-                      {"kind", TextOf(kSetKindWords, set.kind)},
-                      {"same", TextOf(kSamenessWords, set.same)},
+                      {"kind", MonitorTextOf(kSetKindWords, set.kind)},
+                      {"same", MonitorTextOf(kSamenessWords, set.same)},
                       {"order", set.order}};
   if (!set.place.empty()) json["place"] = set.place;
   if (set.late) json["late"] = true;
@@ -68,6 +53,7 @@ MonitorJson ToJson(const TensorMonitor& tensor) {
   if (tensor.flat) json["flat"] = *tensor.flat;
   if (!tensor.groups.empty()) json["groups"] = tensor.groups;
   if (!tensor.flat && tensor.groups.empty()) json["cut"] = tensor.cut;
+  if (tensor.dtype != sdfg::DType::kUnknown) json["dtype"] = sdfg::DTypeName(tensor.dtype);
   if (tensor.clipped) json["clipped"] = true;
   if (tensor.contributions) {
     json["contributions"] = {{"factor", tensor.contributions->factor},
@@ -79,132 +65,47 @@ MonitorJson ToJson(const TensorMonitor& tensor) {
   return json;
 }
 
-// A value of the file, and where it stands. Errors name the place.
-class Value {
- public:
-  Value(const MonitorJson& json, std::string at) : json_(json), at_(std::move(at)) {}
-
-  absl::Status Error(const std::string& what) const {
-    return absl::InvalidArgumentError(absl::StrCat(at_.empty() ? "/" : at_, ": ", what));
-  }
-  absl::Status Allow(std::initializer_list<const char*> keys) const {
-    if (!json_.is_object()) return Error("is no object");
-    for (const auto& [key, value] : json_.items()) {
-      const auto known = [&key = key](const char* word) { return key == word; };
-      if (!std::any_of(keys.begin(), keys.end(), known)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            at_, "/", key.substr(0, 64), ": is no key of this version; export the monitors anew"));
-      }
-    }
-    return absl::OkStatus();
-  }
-  bool Has(const char* key) const { return json_.contains(key); }
-  absl::StatusOr<Value> At(const char* key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) return Error(absl::StrCat("has no \"", key, "\""));
-    return Value(*found, absl::StrCat(at_, "/", key));
-  }
-  absl::StatusOr<std::vector<Value>> List(size_t most = kMostMonitorEntries) const {
-    if (!json_.is_array()) return Error("is no list");
-    if (json_.size() > most) {
-      return absl::ResourceExhaustedError(absl::StrCat(at_, ": has more than ", most, " entries"));
-    }
-    std::vector<Value> values;
-    for (size_t k = 0; k < json_.size(); ++k) {
-      values.emplace_back(json_[k], absl::StrCat(at_, "/", k));
-    }
-    return values;
-  }
-  absl::StatusOr<std::string> Text() const {
-    if (!json_.is_string()) return Error("is no text");
-    std::string text = json_.get<std::string>();
-    if (text.size() > kMostMonitorText) return Error("is too long a text");
-    return text;
-  }
-  absl::StatusOr<int64_t> Whole(int64_t least, int64_t most) const {
-    const bool fits = json_.is_number_integer() &&
-                      !(json_.is_number_unsigned() &&
-                        json_.get<uint64_t>() > static_cast<uint64_t>(kMostMonitorNumber));
-    if (!fits) return Error("is no whole number");
-    const int64_t number = json_.get<int64_t>();
-    if (number < least || number > most) {
-      return Error(absl::StrCat("is not between ", least, " and ", most));
-    }
-    return number;
-  }
-  absl::StatusOr<double> Real() const {
-    if (!json_.is_number() || !std::isfinite(json_.get<double>())) return Error("is no number");
-    return json_.get<double>();
-  }
-  absl::StatusOr<bool> Truth() const {
-    if (!json_.is_boolean()) return Error("is neither true nor false");
-    return json_.get<bool>();
-  }
-  template <typename Number>
-  absl::StatusOr<std::vector<Number>> Numbers(int64_t most, size_t count) const {
-    PLAN_ASSIGN_OR_RETURN(const std::vector<Value> values, List(count));
-    std::vector<Number> numbers;
-    for (const Value& value : values) {
-      PLAN_ASSIGN_OR_RETURN(const int64_t number, value.Whole(0, most));
-      numbers.push_back(static_cast<Number>(number));
-    }
-    return numbers;
-  }
-  template <typename Enum, size_t N>
-  absl::StatusOr<Enum> OneOf(const Word<Enum> (&words)[N]) const {
-    PLAN_ASSIGN_OR_RETURN(const std::string text, Text());
-    for (const Word<Enum>& word : words) {
-      if (text == word.text) return word.value;
-    }
-    return Error("is no word of this version");
-  }
-
- private:
-  const MonitorJson& json_;
-  std::string at_;
-};
-
-absl::StatusOr<LinearDefinition> ReadDefinition(const Value& value) {
+absl::StatusOr<LinearDefinition> ReadDefinition(const MonitorValue& value) {
   LinearDefinition definition;
-  PLAN_ASSIGN_OR_RETURN(const Value list, value.At("terms"));
-  PLAN_ASSIGN_OR_RETURN(const std::vector<Value> terms, list.List(64));
-  for (const Value& term : terms) {
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue list, value.At("terms"));
+  PLAN_ASSIGN_OR_RETURN(const std::vector<MonitorValue> terms, list.List(64));
+  for (const MonitorValue& term : terms) {
     PLAN_RETURN_IF_ERROR(term.Allow({"factor", "set"}));
     LinearTerm& own = definition.terms.emplace_back();
-    PLAN_ASSIGN_OR_RETURN(const Value factor, term.At("factor"));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue factor, term.At("factor"));
     PLAN_ASSIGN_OR_RETURN(own.factor, factor.Real());
-    PLAN_ASSIGN_OR_RETURN(const Value set, term.At("set"));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue set, term.At("set"));
     PLAN_ASSIGN_OR_RETURN(own.set, set.Text());
   }
   if (value.Has("constant")) {
-    PLAN_ASSIGN_OR_RETURN(const Value constant, value.At("constant"));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue constant, value.At("constant"));
     PLAN_ASSIGN_OR_RETURN(definition.constant, constant.Real());
   }
   return definition;
 }
 
-absl::StatusOr<SetMonitor> ReadSet(const Value& value) {
+absl::StatusOr<SetMonitor> ReadSet(const MonitorValue& value) {
   PLAN_RETURN_IF_ERROR(
       value.Allow({"set", "kind", "same", "order", "place", "late", "ranks", "terms", "constant"}));
   SetMonitor set;
-  PLAN_ASSIGN_OR_RETURN(const Value name, value.At("set"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue name, value.At("set"));
   PLAN_ASSIGN_OR_RETURN(set.set, name.Text());
-  PLAN_ASSIGN_OR_RETURN(const Value kind, value.At("kind"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue kind, value.At("kind"));
   PLAN_ASSIGN_OR_RETURN(set.kind, kind.OneOf(kSetKindWords));
-  PLAN_ASSIGN_OR_RETURN(const Value same, value.At("same"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue same, value.At("same"));
   PLAN_ASSIGN_OR_RETURN(set.same, same.OneOf(kSamenessWords));
-  PLAN_ASSIGN_OR_RETURN(const Value order, value.At("order"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue order, value.At("order"));
   PLAN_ASSIGN_OR_RETURN(set.order, order.Whole(-1, kMostMonitorNumber));
   if (value.Has("place")) {
-    PLAN_ASSIGN_OR_RETURN(const Value place, value.At("place"));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue place, value.At("place"));
     PLAN_ASSIGN_OR_RETURN(set.place, place.Text());
   }
   if (value.Has("late")) {
-    PLAN_ASSIGN_OR_RETURN(const Value late, value.At("late"));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue late, value.At("late"));
     PLAN_ASSIGN_OR_RETURN(set.late, late.Truth());
   }
   if (value.Has("ranks")) {
-    PLAN_ASSIGN_OR_RETURN(const Value ranks, value.At("ranks"));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue ranks, value.At("ranks"));
     PLAN_ASSIGN_OR_RETURN(set.ranks, ranks.Numbers<int32_t>(kMostRanks - 1, kMostRanks));
   }
   if (value.Has("terms")) {
@@ -214,18 +115,25 @@ absl::StatusOr<SetMonitor> ReadSet(const Value& value) {
 }
 
 // Positions of axes.
-absl::StatusOr<std::vector<int32_t>> ReadAxes(const Value& value, size_t axes) {
+absl::StatusOr<std::vector<int32_t>> ReadAxes(const MonitorValue& value, size_t axes) {
   return value.Numbers<int32_t>(static_cast<int64_t>(axes) - 1, kMostAxes);
 }
 
-absl::Status ReadLayout(const Value& value, size_t axes, TensorMonitor* tensor) {
+absl::StatusOr<sdfg::DType> ReadType(const MonitorValue& value) {
+  PLAN_ASSIGN_OR_RETURN(const std::string text, value.Text());
+  const sdfg::DType dtype = sdfg::DTypeFromName(text);
+  if (dtype == sdfg::DType::kUnknown) return value.Error("is no element type");
+  return dtype;
+}
+
+absl::Status ReadLayout(const MonitorValue& value, size_t axes, TensorMonitor* tensor) {
   if (value.Has("flat")) {
-    PLAN_ASSIGN_OR_RETURN(const Value flat, value.At("flat"));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue flat, value.At("flat"));
     PLAN_ASSIGN_OR_RETURN(tensor->flat, ReadAxes(flat, axes));
   } else if (value.Has("groups")) {
-    PLAN_ASSIGN_OR_RETURN(const Value groups, value.At("groups"));
-    PLAN_ASSIGN_OR_RETURN(const std::vector<Value> list, groups.List(kMostRanks));
-    for (const Value& group : list) {
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue groups, value.At("groups"));
+    PLAN_ASSIGN_OR_RETURN(const std::vector<MonitorValue> list, groups.List(kMostRanks));
+    for (const MonitorValue& group : list) {
       PLAN_ASSIGN_OR_RETURN(std::vector<int32_t> ranks,
                             group.Numbers<int32_t>(kMostRanks - 1, kMostRanks));
       if (ranks.empty()) return group.Error("has no rank");
@@ -233,52 +141,56 @@ absl::Status ReadLayout(const Value& value, size_t axes, TensorMonitor* tensor) 
     }
     if (tensor->groups.empty()) return groups.Error("has no group");
   } else {
-    PLAN_ASSIGN_OR_RETURN(const Value cut, value.At("cut"));
-    PLAN_ASSIGN_OR_RETURN(const std::vector<Value> dims, cut.List(16));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue cut, value.At("cut"));
+    PLAN_ASSIGN_OR_RETURN(const std::vector<MonitorValue> dims, cut.List(16));
     if (dims.size() != tensor->of.size()) return cut.Error("has not as many entries as \"of\"");
-    for (const Value& dim : dims) {
+    for (const MonitorValue& dim : dims) {
       PLAN_ASSIGN_OR_RETURN(tensor->cut.emplace_back(), ReadAxes(dim, axes));
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<TensorMonitor> ReadTensor(const Value& value, size_t axes) {
-  PLAN_RETURN_IF_ERROR(
-      value.Allow({"name", "of", "cut", "flat", "groups", "clipped", "contributions", "sets"}));
+absl::StatusOr<TensorMonitor> ReadTensor(const MonitorValue& value, size_t axes) {
+  PLAN_RETURN_IF_ERROR(value.Allow(
+      {"name", "of", "dtype", "cut", "flat", "groups", "clipped", "contributions", "sets"}));
   TensorMonitor tensor;
-  PLAN_ASSIGN_OR_RETURN(const Value name, value.At("name"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue name, value.At("name"));
   PLAN_ASSIGN_OR_RETURN(tensor.name, name.Text());
-  PLAN_ASSIGN_OR_RETURN(const Value of, value.At("of"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue of, value.At("of"));
   PLAN_ASSIGN_OR_RETURN(tensor.of, of.Numbers<int64_t>(kMostMonitorNumber, 16));
   PLAN_RETURN_IF_ERROR(ReadLayout(value, axes, &tensor));
+  if (value.Has("dtype")) {
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue dtype, value.At("dtype"));
+    PLAN_ASSIGN_OR_RETURN(tensor.dtype, ReadType(dtype));
+  }
   if (value.Has("clipped")) {
-    PLAN_ASSIGN_OR_RETURN(const Value clipped, value.At("clipped"));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue clipped, value.At("clipped"));
     PLAN_ASSIGN_OR_RETURN(tensor.clipped, clipped.Truth());
   }
   if (value.Has("contributions")) {
-    PLAN_ASSIGN_OR_RETURN(const Value own, value.At("contributions"));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue own, value.At("contributions"));
     PLAN_RETURN_IF_ERROR(own.Allow({"factor", "axes"}));
     ContributionMonitor& contributions = tensor.contributions.emplace();
-    PLAN_ASSIGN_OR_RETURN(const Value factor, own.At("factor"));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue factor, own.At("factor"));
     PLAN_ASSIGN_OR_RETURN(contributions.factor, factor.Real());
-    PLAN_ASSIGN_OR_RETURN(const Value along, own.At("axes"));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue along, own.At("axes"));
     PLAN_ASSIGN_OR_RETURN(contributions.axes, ReadAxes(along, axes));
   }
-  PLAN_ASSIGN_OR_RETURN(const Value sets, value.At("sets"));
-  PLAN_ASSIGN_OR_RETURN(const std::vector<Value> list, sets.List(64));
-  for (const Value& set : list) {
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue sets, value.At("sets"));
+  PLAN_ASSIGN_OR_RETURN(const std::vector<MonitorValue> list, sets.List(64));
+  for (const MonitorValue& set : list) {
     PLAN_ASSIGN_OR_RETURN(tensor.sets.emplace_back(), ReadSet(set));
   }
   return tensor;
 }
 
-absl::Status ReadMesh(const Value& root, ProvedMonitors* monitors) {
-  PLAN_ASSIGN_OR_RETURN(const Value axes, root.At("axes"));
-  PLAN_ASSIGN_OR_RETURN(const std::vector<Value> list, axes.List(kMostAxes));
+absl::Status ReadMesh(const MonitorValue& root, ProvedMonitors* monitors) {
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue axes, root.At("axes"));
+  PLAN_ASSIGN_OR_RETURN(const std::vector<MonitorValue> list, axes.List(kMostAxes));
   monitors->world = 1;
-  for (const Value& axis : list) {
-    PLAN_ASSIGN_OR_RETURN(const std::vector<Value> pair, axis.List(2));
+  for (const MonitorValue& axis : list) {
+    PLAN_ASSIGN_OR_RETURN(const std::vector<MonitorValue> pair, axis.List(2));
     if (pair.size() != 2) return axis.Error("is no pair of a name and an extent");
     ProvedAxis& own = monitors->axes.emplace_back();
     PLAN_ASSIGN_OR_RETURN(own.name, pair[0].Text());
@@ -289,83 +201,95 @@ absl::Status ReadMesh(const Value& root, ProvedMonitors* monitors) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ClipMonitor> ReadClip(const Value& value) {
-  PLAN_RETURN_IF_ERROR(value.Allow({"bound", "epsilon", "order", "place"}));
+absl::StatusOr<ClipMonitor> ReadClip(const MonitorValue& value) {
+  PLAN_RETURN_IF_ERROR(value.Allow({"bound", "epsilon", "order", "place", "only_above"}));
   ClipMonitor clip;
-  PLAN_ASSIGN_OR_RETURN(const Value bound, value.At("bound"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue bound, value.At("bound"));
   PLAN_ASSIGN_OR_RETURN(clip.bound, bound.Real());
-  PLAN_ASSIGN_OR_RETURN(const Value epsilon, value.At("epsilon"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue epsilon, value.At("epsilon"));
   PLAN_ASSIGN_OR_RETURN(clip.epsilon, epsilon.Real());
   if (!(clip.bound > 0) || clip.epsilon < 0) return value.Error("is no bound of a norm");
-  PLAN_ASSIGN_OR_RETURN(const Value order, value.At("order"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue order, value.At("order"));
   PLAN_ASSIGN_OR_RETURN(clip.order, order.Whole(-1, kMostMonitorNumber));
-  PLAN_ASSIGN_OR_RETURN(const Value place, value.At("place"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue place, value.At("place"));
   PLAN_ASSIGN_OR_RETURN(clip.place, place.Text());
+  if (value.Has("only_above")) {
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue only_above, value.At("only_above"));
+    PLAN_ASSIGN_OR_RETURN(clip.only_above, only_above.Truth());
+  }
   return clip;
 }
 
-absl::StatusOr<CollectiveMonitor> ReadCollective(const Value& value, size_t axes) {
-  PLAN_RETURN_IF_ERROR(value.Allow({"kind", "axes", "dtype", "count", "place"}));
+absl::StatusOr<CollectiveMonitor> ReadCollective(const MonitorValue& value, size_t axes) {
+  PLAN_RETURN_IF_ERROR(value.Allow({"kind", "axes", "dtype", "count", "place", "ranks"}));
   CollectiveMonitor collective;
-  PLAN_ASSIGN_OR_RETURN(const Value kind, value.At("kind"));
-  PLAN_ASSIGN_OR_RETURN(collective.kind, kind.Text());
-  PLAN_ASSIGN_OR_RETURN(const Value along, value.At("axes"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue kind, value.At("kind"));
+  PLAN_ASSIGN_OR_RETURN(collective.kind, kind.OneOf(kCollectiveKindWords));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue along, value.At("axes"));
   PLAN_ASSIGN_OR_RETURN(collective.axes, ReadAxes(along, axes));
-  PLAN_ASSIGN_OR_RETURN(const Value dtype, value.At("dtype"));
-  PLAN_ASSIGN_OR_RETURN(collective.dtype, dtype.Text());
-  PLAN_ASSIGN_OR_RETURN(const Value count, value.At("count"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue dtype, value.At("dtype"));
+  PLAN_ASSIGN_OR_RETURN(collective.dtype, ReadType(dtype));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue count, value.At("count"));
   PLAN_ASSIGN_OR_RETURN(collective.count, count.Whole(0, kMostMonitorNumber));
-  PLAN_ASSIGN_OR_RETURN(const Value place, value.At("place"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue place, value.At("place"));
   PLAN_ASSIGN_OR_RETURN(collective.place, place.Text());
+  if (value.Has("ranks")) {
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue ranks, value.At("ranks"));
+    PLAN_ASSIGN_OR_RETURN(collective.ranks, ranks.Numbers<int32_t>(kMostRanks - 1, kMostRanks));
+  }
   return collective;
 }
 
-absl::StatusOr<ProvedMonitors> ReadRoot(const Value& root) {
+absl::StatusOr<ProvedMonitors> ReadRoot(const MonitorValue& root) {
   PLAN_RETURN_IF_ERROR(root.Allow({"planproof_monitors", "anchored", "axes", "clip", "collectives",
-                                   "assumptions", "without", "tensors"}));
-  PLAN_ASSIGN_OR_RETURN(const Value version, root.At("planproof_monitors"));
+                                   "assumptions", "without", "tensors", "program"}));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue version, root.At("planproof_monitors"));
   PLAN_ASSIGN_OR_RETURN(const int64_t number, version.Whole(0, kMostMonitorNumber));
   if (number != kMonitorsVersion) {
     return version.Error("is another version; export the monitors anew");
   }
   ProvedMonitors monitors;
-  PLAN_ASSIGN_OR_RETURN(const Value anchored, root.At("anchored"));
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue anchored, root.At("anchored"));
   PLAN_ASSIGN_OR_RETURN(monitors.anchored, anchored.Truth());
   PLAN_RETURN_IF_ERROR(ReadMesh(root, &monitors));
   const size_t axes = monitors.axes.size();
   if (root.Has("clip")) {
-    PLAN_ASSIGN_OR_RETURN(const Value clip, root.At("clip"));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue clip, root.At("clip"));
     PLAN_ASSIGN_OR_RETURN(monitors.clip, ReadClip(clip));
   }
   if (root.Has("collectives")) {
-    PLAN_ASSIGN_OR_RETURN(const Value collectives, root.At("collectives"));
-    PLAN_ASSIGN_OR_RETURN(const std::vector<Value> list, collectives.List());
-    for (const Value& value : list) {
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue collectives, root.At("collectives"));
+    PLAN_ASSIGN_OR_RETURN(const std::vector<MonitorValue> list, collectives.List());
+    for (const MonitorValue& value : list) {
       PLAN_ASSIGN_OR_RETURN(monitors.collectives.emplace_back(), ReadCollective(value, axes));
     }
   }
   if (root.Has("assumptions")) {
-    PLAN_ASSIGN_OR_RETURN(const Value assumptions, root.At("assumptions"));
-    PLAN_ASSIGN_OR_RETURN(const std::vector<Value> list, assumptions.List());
-    for (const Value& value : list) {
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue assumptions, root.At("assumptions"));
+    PLAN_ASSIGN_OR_RETURN(const std::vector<MonitorValue> list, assumptions.List());
+    for (const MonitorValue& value : list) {
       PLAN_ASSIGN_OR_RETURN(monitors.assumptions.emplace_back(), value.Text());
     }
   }
   if (root.Has("without")) {
-    PLAN_ASSIGN_OR_RETURN(const Value without, root.At("without"));
-    PLAN_ASSIGN_OR_RETURN(const std::vector<Value> list, without.List());
-    for (const Value& value : list) {
-      PLAN_ASSIGN_OR_RETURN(const std::vector<Value> pair, value.List(2));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue without, root.At("without"));
+    PLAN_ASSIGN_OR_RETURN(const std::vector<MonitorValue> list, without.List());
+    for (const MonitorValue& value : list) {
+      PLAN_ASSIGN_OR_RETURN(const std::vector<MonitorValue> pair, value.List(2));
       if (pair.size() != 2) return value.Error("is no pair of a name and a reason");
       auto& own = monitors.without.emplace_back();
       PLAN_ASSIGN_OR_RETURN(own.first, pair[0].Text());
       PLAN_ASSIGN_OR_RETURN(own.second, pair[1].Text());
     }
   }
-  PLAN_ASSIGN_OR_RETURN(const Value tensors, root.At("tensors"));
-  PLAN_ASSIGN_OR_RETURN(const std::vector<Value> list, tensors.List());
-  for (const Value& value : list) {
+  PLAN_ASSIGN_OR_RETURN(const MonitorValue tensors, root.At("tensors"));
+  PLAN_ASSIGN_OR_RETURN(const std::vector<MonitorValue> list, tensors.List());
+  for (const MonitorValue& value : list) {
     PLAN_ASSIGN_OR_RETURN(monitors.tensors.emplace_back(), ReadTensor(value, axes));
+  }
+  if (root.Has("program")) {
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue program, root.At("program"));
+    PLAN_ASSIGN_OR_RETURN(monitors.programs, ReadPrograms(program));
   }
   return monitors;
 }
@@ -380,10 +304,11 @@ std::string MonitorsToText(const ProvedMonitors& monitors) {
                                   ",\n\"axes\": ", axes.dump());
   if (monitors.clip) {
     const ClipMonitor& clip = *monitors.clip;
-    const MonitorJson json = {{"bound", clip.bound},
-                              {"epsilon", clip.epsilon},
-                              {"order", clip.order},
-                              {"place", clip.place}};
+    MonitorJson json = {{"bound", clip.bound},
+                        {"epsilon", clip.epsilon},
+                        {"order", clip.order},
+                        {"place", clip.place}};
+    if (clip.only_above) json["only_above"] = true;
     absl::StrAppend(&text, ",\n\"clip\": ", json.dump());
   }
   const auto append_list = [&text](const char* key, const std::vector<std::string>& entries) {
@@ -395,12 +320,13 @@ std::string MonitorsToText(const ProvedMonitors& monitors) {
   };
   std::vector<std::string> collectives, assumptions, without, tensors;
   for (const CollectiveMonitor& each : monitors.collectives) {
-    const MonitorJson json = {{"kind", each.kind},
-                              {"axes", each.axes},
-                              {"dtype", each.dtype},
-                              {"count", each.count},
-                              {"place", each.place}};
-    collectives.push_back(json.dump());
+    MonitorJson json = {{"kind", MonitorTextOf(kCollectiveKindWords, each.kind)},
+                        {"axes", each.axes},
+                        {"dtype", sdfg::DTypeName(each.dtype)},
+                        {"count", each.count},
+                        {"place", each.place}};
+    if (!each.ranks.empty()) json["ranks"] = each.ranks;
+    collectives.push_back(json.dump(-1, ' ', false, MonitorJson::error_handler_t::replace));
   }
   const auto quoted = [](const std::string& each) {
     return MonitorJson(each).dump(-1, ' ', false, MonitorJson::error_handler_t::replace);
@@ -416,6 +342,9 @@ std::string MonitorsToText(const ProvedMonitors& monitors) {
   append_list("assumptions", assumptions);
   append_list("without", without);
   append_list("tensors", tensors);
+  if (!monitors.programs.empty()) {
+    absl::StrAppend(&text, ",\n\"program\": ", ProgramsToText(monitors.programs));
+  }
   return absl::StrCat(text, "}\n");
 }
 
@@ -432,7 +361,7 @@ absl::StatusOr<ProvedMonitors> MonitorsFromText(std::string_view text) {
   const MonitorJson json = MonitorJson::parse(text.begin(), text.end(), limit_depth, false);
   if (deep) return absl::InvalidArgumentError("/: is nested too deeply");
   if (json.is_discarded()) return absl::InvalidArgumentError("/: is no JSON");
-  return ReadRoot(Value(json, ""));
+  return ReadRoot(MonitorValue(json, ""));
 }
 
 absl::Status WriteMonitors(const std::string& path, const ProvedMonitors& monitors) {

@@ -80,7 +80,7 @@ class ReplicaComparison {
       }
       if (copies.size() < 2) continue;
       if (ByBits(tensor, set)) {
-        findings_->Checked(tensor.tier);
+        findings_->Compared(tensor);
         CompareBits(tensor, set, moment, copies);
       } else if (set.kind == SetKind::kGradient) {
         CompareNumbersOf(tensor, set, moment, copies);
@@ -132,7 +132,7 @@ class ReplicaComparison {
            "copies are computed in different orders, and rounding may be as large as they are");
       return;
     }
-    findings_->Checked(tensor.tier);
+    findings_->Compared(tensor);
     for (const Copy& copy : copies) {
       if (!copy.fact->finite || !first.finite) continue;
       const double norm = std::max(copy.fact->norm, first.norm);
@@ -158,7 +158,7 @@ class ReplicaComparison {
           first_rank = rank;
           continue;
         }
-        findings_->Checked(tensor.tier);
+        findings_->Compared(tensor);
         if (fact->value == first->value) continue;
         Alarm alarm = Begun(tensor, set, {first_rank, rank});
         alarm.statement = absl::StrCat("the optimizer's ", set.set, " of ", tensor.name,

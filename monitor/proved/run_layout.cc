@@ -36,6 +36,12 @@ bool SameDefinition(const SetMonitor& a, const SetMonitor& b) {
                     b.definition->terms.begin(), b.definition->terms.end(), equal);
 }
 
+bool SameContributions(const TensorMonitor& a, const TensorMonitor& b) {
+  if (a.contributions.has_value() != b.contributions.has_value()) return false;
+  return !a.contributions || (a.contributions->factor == b.contributions->factor &&
+                              a.contributions->axes == b.contributions->axes);
+}
+
 // But for numbers: extents of the whole, places and order.
 bool SameRelations(const TensorMonitor& a, const TensorMonitor& b) {
   const auto equal = [](const SetMonitor& x, const SetMonitor& y) {
@@ -43,7 +49,7 @@ bool SameRelations(const TensorMonitor& a, const TensorMonitor& b) {
            SameDefinition(x, y);
   };
   return a.of.size() == b.of.size() && a.cut == b.cut && a.flat == b.flat && a.groups == b.groups &&
-         a.clipped == b.clipped &&
+         a.clipped == b.clipped && SameContributions(a, b) &&
          std::equal(a.sets.begin(), a.sets.end(), b.sets.begin(), b.sets.end(), equal);
 }
 
@@ -244,6 +250,25 @@ MonitorNames::Found MonitorNames::Find(const std::string& name) const {
   return {at == by_pattern_.end() ? nullptr : at->second, false};
 }
 
+std::vector<int> LineOf(const std::vector<ProvedAxis>& axes, const std::vector<int32_t>& along,
+                        int rank) {
+  std::vector<int64_t> strides(axes.size(), 1);
+  for (size_t a = axes.size(); a-- > 1;) strides[a - 1] = strides[a] * axes[a].extent;
+  const std::vector<int64_t> own = CoordinatesAt(axes, rank);
+  std::vector<int64_t> line = {rank};
+  for (const int32_t axis : along) {
+    std::vector<int64_t> longer;
+    for (const int64_t from : line) {
+      for (int64_t i = 0; i < axes[axis].extent; ++i) {
+        longer.push_back(from + (i - own[axis]) * strides[axis]);
+      }
+    }
+    line = std::move(longer);
+  }
+  std::sort(line.begin(), line.end());
+  return {line.begin(), line.end()};
+}
+
 RunLayout LayoutOfRun(const ProvedMonitors& monitors, const MonitorNames& names,
                       const std::map<int, const TensorTable*>& tables) {
   const NamedTensors tensors = TensorsOf(names, tables);
@@ -262,6 +287,7 @@ RunLayout LayoutOfRun(const ProvedMonitors& monitors, const MonitorNames& names,
       }
     }
     if (!why.empty()) {
+      layout.contradicted = layout.contradicted || tensor.found.monitor != nullptr;
       layout.without.emplace_back(name, std::move(why));
       continue;
     }
@@ -273,6 +299,7 @@ RunLayout LayoutOfRun(const ProvedMonitors& monitors, const MonitorNames& names,
     own.tier = same_sizes ? Tier::kProved : Tier::kDerived;
     layout.tensors.push_back(std::move(own));
   }
+  layout.contradicted = layout.contradicted || layout.tensors.empty();
   return layout;
 }
 

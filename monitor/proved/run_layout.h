@@ -28,6 +28,7 @@ struct RunLayout {
   std::vector<MonitoredTensor> tensors;
   // Parameters of the run without one, and why.
   std::vector<std::pair<std::string, std::string>> without;
+  bool contradicted = false;  // some that the file names lie otherwise, or none is there
 };
 
 // Tensors of a proof by name, and by name without numbers where all that differ in numbers alone
@@ -45,6 +46,10 @@ class MonitorNames {
   std::map<std::string, const TensorMonitor*> by_name_;
   std::map<std::string, const TensorMonitor*> by_pattern_;
 };
+
+// The ranks that differ from this one along these axes only, itself among them.
+std::vector<int> LineOf(const std::vector<ProvedAxis>& axes, const std::vector<int32_t>& along,
+                        int rank);
 
 // `tables`: by rank, all ranks of the run.
 RunLayout LayoutOfRun(const ProvedMonitors& monitors, const MonitorNames& names,

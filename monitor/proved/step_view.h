@@ -25,6 +25,7 @@ enum class StepStage : uint8_t {
   kClipped,   // gradients that the optimizer gets
   kState,
   kUpdated,
+  kCalls,  // that a step lacks: what values show comes first
 };
 
 struct Failure {
@@ -39,7 +40,13 @@ struct StepFindings {
   std::vector<Notice> notices;  // may repeat those of earlier steps
   int64_t checked[4] = {};
 
+  std::set<std::string> compared;  // tensors of which values were
+
   void Checked(Tier tier) { ++checked[static_cast<size_t>(tier)]; }
+  void Compared(const MonitoredTensor& tensor) {
+    Checked(tensor.tier);
+    compared.insert(tensor.name);
+  }
 };
 
 // Looks facts up by rank, moment, set and tensor.
@@ -61,6 +68,7 @@ class StepView {
   const StepOfRun& step;
   const RunLayout& layout;
   const ProvedMonitors& monitors;
+  bool loss_is_scaled = false;  // backward gives multiples of gradients, in this step or earlier
 
  private:
   using Key = std::tuple<int, Moment, std::string>;  // rank, moment, set

@@ -1,4 +1,4 @@
-// A finding: what is wrong, where, and the two sides of its stage beside each other.
+// Renders a finding: what is wrong, where, and the two sides of its stage beside each other.
 #ifndef PLANPROOF_REPORT_HTML_FINDING_SECTION_H_
 #define PLANPROOF_REPORT_HTML_FINDING_SECTION_H_
 

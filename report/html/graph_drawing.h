@@ -1,4 +1,4 @@
-// One side of a failing stage as a drawing (SVG).
+// Draws one side of a failing stage (SVG).
 #ifndef PLANPROOF_REPORT_HTML_GRAPH_DRAWING_H_
 #define PLANPROOF_REPORT_HTML_GRAPH_DRAWING_H_
 

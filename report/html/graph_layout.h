@@ -1,6 +1,6 @@
-// Places of the boxes of a small directed graph, in layers from top to bottom (Sugiyama, Tagawa and
+// Places the boxes of a small directed graph in layers from top to bottom (Sugiyama, Tagawa and
 // Toda, 1981): what an edge leads to lies below what it comes from; edges cross little and are
-// mostly straight. docs/decisions.md says why this is ours.
+// mostly straight. docs/decisions/0039-own-layout.md says why this is ours.
 #ifndef PLANPROOF_REPORT_HTML_GRAPH_LAYOUT_H_
 #define PLANPROOF_REPORT_HTML_GRAPH_LAYOUT_H_
 

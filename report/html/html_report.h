@@ -1,5 +1,5 @@
-// The report as one page: verdict, findings, map, stages, what the verdict rests on, times. It
-// needs no network and nothing beside it; what is in it without its script can be read without,
+// Renders the report as one page: verdict, findings, map, stages, what the verdict rests on, times.
+// It needs no network and nothing beside it; what is in it without its script can be read without,
 // too.
 #ifndef PLANPROOF_REPORT_HTML_HTML_REPORT_H_
 #define PLANPROOF_REPORT_HTML_HTML_REPORT_H_

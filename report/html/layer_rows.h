@@ -1,4 +1,4 @@
-// Rows of the map: layers that follow each other and are alike share one.
+// Merges rows of the map: layers that follow each other and are alike share one.
 #ifndef PLANPROOF_REPORT_HTML_LAYER_ROWS_H_
 #define PLANPROOF_REPORT_HTML_LAYER_ROWS_H_
 

@@ -1,4 +1,4 @@
-// The map of layers x kinds of operators x ranks, as a table.
+// Renders the map of layers x kinds of operators x ranks, as a table.
 #ifndef PLANPROOF_REPORT_HTML_MAP_SECTION_H_
 #define PLANPROOF_REPORT_HTML_MAP_SECTION_H_
 

@@ -1,4 +1,4 @@
-// Style and script of the page, compiled in as text (cmake/EmbedPage.cmake).
+// Holds style and script of the page, compiled in as text (cmake/EmbedPage.cmake).
 #ifndef PLANPROOF_REPORT_HTML_PAGE_FILES_H_
 #define PLANPROOF_REPORT_HTML_PAGE_FILES_H_
 

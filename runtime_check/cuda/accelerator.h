@@ -1,4 +1,4 @@
-// Memory, kernels and matrix products of one device: all that a backend needs of it.
+// Declares the memory, kernels and matrix products of one device: all that a backend needs of it.
 //
 // There are two: a GPU (cuda_accelerator.h), and in tests this processor, with the same kernels
 // compiled as C++.

@@ -1,4 +1,4 @@
-// CUDA's libraries, loaded when they are first asked for. Only the files cuda_*.cc know CUDA.
+// Loads CUDA's libraries when they are first asked for. Only the files cuda_*.cc know CUDA.
 #ifndef PLANPROOF_RUNTIME_CHECK_CUDA_CUDA_LIBRARIES_H_
 #define PLANPROOF_RUNTIME_CHECK_CUDA_CUDA_LIBRARIES_H_
 

@@ -1,4 +1,4 @@
-// An instruction of a tape as a statement of C++.
+// Writes an instruction of a tape as a statement of C++.
 #ifndef PLANPROOF_RUNTIME_CHECK_CUDA_INSTRUCTION_TEXT_H_
 #define PLANPROOF_RUNTIME_CHECK_CUDA_INSTRUCTION_TEXT_H_
 

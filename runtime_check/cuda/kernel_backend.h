@@ -1,4 +1,4 @@
-// The backend for a device that is programmed with kernels.
+// Implements the backend for a device that is programmed with kernels.
 //
 // It generates and remembers kernels, lays out what they get, and uses the device's matrix products
 // where a tape is one.

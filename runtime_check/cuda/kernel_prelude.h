@@ -1,5 +1,5 @@
-// The part of every kernel that does not depend on the operator: what an instruction of a tape does
-// to one element, opaque functions, rounding.
+// Holds the part of every kernel that does not depend on the operator: what an instruction of a
+// tape does to one element, opaque functions, rounding.
 //
 // One text for two compilers. NVRTC and nvcc make kernels of it, in which each thread takes
 // elements in turn; a C++ compiler makes functions of it that take all elements one after the

@@ -1,4 +1,4 @@
-// The CUDA backend, where this build has one and this machine a GPU.
+// Opens the CUDA backend, where this build has one and this machine a GPU.
 //
 // Nothing of CUDA is linked: the driver, NVRTC and cuBLAS are loaded when a backend is asked for,
 // so that the program starts as fast as without, and runs on machines without CUDA.

@@ -1,4 +1,4 @@
-// Kernels of many tapes in one text: a compiler then reads the prelude once.
+// Puts kernels of many tapes into one text: a compiler then reads the prelude once.
 #ifndef PLANPROOF_RUNTIME_CHECK_CUDA_TRANSLATION_H_
 #define PLANPROOF_RUNTIME_CHECK_CUDA_TRANSLATION_H_
 

@@ -1,4 +1,4 @@
-// What may turn an UNKNOWN into an answer, for the person who runs it.
+// Advises the person who runs it on what may turn an UNKNOWN into an answer.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_ADVICE_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_ADVICE_H_
 

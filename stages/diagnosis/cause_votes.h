@@ -1,4 +1,4 @@
-// Which suspected causes of a fault fit all inputs that were tried.
+// Counts which suspected causes of a fault fit all inputs that were tried.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_CAUSE_VOTES_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_CAUSE_VOTES_H_
 

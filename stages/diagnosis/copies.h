@@ -1,4 +1,4 @@
-// Which tensors of a graph are one tensor, moved.
+// Finds which tensors of a graph are one tensor, moved.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_COPIES_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_COPIES_H_
 

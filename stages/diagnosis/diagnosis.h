@@ -1,4 +1,4 @@
-// Where a refuted plan first goes wrong, and what it looks like.
+// Finds where a refuted plan first goes wrong, and what it looks like.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_DIAGNOSIS_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_DIAGNOSIS_H_
 

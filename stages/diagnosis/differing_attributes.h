@@ -1,4 +1,4 @@
-// Attributes in which a stage's operator is not the model's: a guess where nothing else fits.
+// Finds attributes in which a stage's operator is not the model's: a guess where nothing else fits.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_DIFFERING_ATTRIBUTES_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_DIFFERING_ATTRIBUTES_H_
 

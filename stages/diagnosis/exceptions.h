@@ -1,4 +1,4 @@
-// The exceptions of single ranks (rank overrides) among the operators that make a tensor.
+// Finds the exceptions of single ranks (rank overrides) among the operators that make a tensor.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_EXCEPTIONS_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_EXCEPTIONS_H_
 

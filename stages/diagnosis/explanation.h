@@ -1,4 +1,4 @@
-// A counterexample as violations, for the report.
+// Explains a counterexample as violations, for the report.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_EXPLANATION_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_EXPLANATION_H_
 

@@ -1,4 +1,4 @@
-// A fault of a refuted plan, as data: explanation.h says it in words.
+// Represents a fault of a refuted plan as data: explanation.h says it in words.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_FAULT_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_FAULT_H_
 

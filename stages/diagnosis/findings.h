@@ -1,4 +1,5 @@
-// What is found out about a confirmed counterexample, as data: explanation.h says it in words.
+// Holds what is found out about a confirmed counterexample, as data: explanation.h says it in
+// words.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_FINDINGS_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_FINDINGS_H_
 

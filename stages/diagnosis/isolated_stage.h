@@ -1,4 +1,5 @@
-// The operators of one stage with what the model computes in their place, as a problem of its own.
+// Takes the operators of one stage, with what the model computes in their place, as a problem of
+// its own.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_ISOLATED_STAGE_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_ISOLATED_STAGE_H_
 

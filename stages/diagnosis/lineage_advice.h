@@ -1,4 +1,4 @@
-// Which lineage to claim where a proof got stuck: relations that numbers support.
+// Advises which lineage to claim where a proof got stuck: relations that numbers support.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_LINEAGE_ADVICE_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_LINEAGE_ADVICE_H_
 

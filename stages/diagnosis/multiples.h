@@ -1,4 +1,4 @@
-// Tensors of a plan that are multiples of the model's, and where the factor comes in.
+// Finds tensors of a plan that are multiples of the model's, and where the factor comes in.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_MULTIPLES_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_MULTIPLES_H_
 

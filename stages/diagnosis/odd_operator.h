@@ -1,6 +1,7 @@
-// Layers repeat: an operator of a wrong layer has a counterpart in the other layers. The states of
-// a ring and the sums along a tree are no tensors of the model, so that relations do not tell at
-// which of them a plan goes wrong; those of another layer do.
+// Finds the operator in which one layer is unlike the others. Layers repeat: an operator of a wrong
+// layer has a counterpart in the other layers. The states of a ring and the sums along a tree are
+// no tensors of the model, so that relations do not tell at which of them a plan goes wrong; those
+// of another layer do.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_ODD_OPERATOR_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_ODD_OPERATOR_H_
 

@@ -1,4 +1,4 @@
-// Which operands a result needs, what is right because of it, and what nothing needs.
+// Finds which operands a result needs, what is right because of it, and what nothing needs.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_OPERANDS_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_OPERANDS_H_
 

@@ -1,4 +1,4 @@
-// Where a plan stops doing what the model does, as far as relations tell.
+// Finds where a plan stops doing what the model does, as far as relations tell.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_RELATIONS_END_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_RELATIONS_END_H_
 

@@ -1,4 +1,4 @@
-// Numeric experiments on the operators between related tensors: what would make them right?
+// Experiments in numbers with the operators between related tensors: what would make them right?
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_REPAIR_SEARCH_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_REPAIR_SEARCH_H_
 

@@ -1,4 +1,5 @@
-// How to give a plan a value where it has none and the model has one, for the person who runs it.
+// Advises the person who runs it how to give a plan a value where it has none and the model has
+// one.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_UNDEFINED_ADVICE_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_UNDEFINED_ADVICE_H_
 

@@ -1,6 +1,6 @@
-// Tensors that share memory (stages/schedule/shared_memory.h): nothing is read after it has been
-// overwritten, or while it is (stages/schedule/in_place.h), and nothing is written into memory that
-// a collective in flight reads or writes.
+// Checks tensors that share memory (stages/schedule/shared_memory.h): nothing is read after it has
+// been overwritten, or while it is (stages/schedule/in_place.h), and nothing is written into memory
+// that a collective in flight reads or writes.
 //
 // Only a program's own operators count: a send to another program has its own copy.
 #ifndef PLANPROOF_STAGES_SCHEDULE_BUFFER_CHECK_H_

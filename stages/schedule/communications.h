@@ -1,4 +1,4 @@
-// What a plan's programs send to each other, phase by phase.
+// Lists what a plan's programs send to each other, phase by phase.
 #ifndef PLANPROOF_STAGES_SCHEDULE_COMMUNICATIONS_H_
 #define PLANPROOF_STAGES_SCHEDULE_COMMUNICATIONS_H_
 

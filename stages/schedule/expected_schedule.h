@@ -1,4 +1,4 @@
-// Whether a plan follows a published pipeline schedule (lineage/pipeline_schedule.h).
+// Checks whether a plan follows a published pipeline schedule (lineage/pipeline_schedule.h).
 //
 // Which programs are which stages, and which phases are passes: stages/schedule/pipeline_stages.h.
 // A plan for which that cannot be told follows no schedule.

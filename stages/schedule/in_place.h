@@ -1,4 +1,4 @@
-// Whether a result may be written into the memory from which it is computed.
+// Decides whether a result may be written into the memory from which it is computed.
 //
 // Nothing is known about the order in which an operator computes its elements. So element i of a
 // result may replace element i of an operand only if nothing else reads that element: the operator

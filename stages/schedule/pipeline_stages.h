@@ -1,4 +1,4 @@
-// The pipeline that a plan's programs form, read off its phases and off what the passes of one
+// Reads the pipeline that a plan's programs form off its phases and off what the passes of one
 // program read of those of others.
 //
 // A phase F0, F1, ... of a program is the forward pass of one of its chunks of layers, B0, B1, ...

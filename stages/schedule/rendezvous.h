@@ -1,4 +1,4 @@
-// Communication between programs in the order of their schedules.
+// Matches communication between programs in the order of their schedules.
 //
 // A program runs until it has to wait. A `move` waits until the tensor it receives is computed; the
 // sender does not wait (its send is buffered). Any other operator that reads tensors of several

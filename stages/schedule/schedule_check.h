@@ -1,5 +1,5 @@
-// Whether a plan can run in the order that it states: nothing is read before it is there, programs
-// do not wait for each other in a cycle, no buffer is written while a collective uses it.
+// Checks whether a plan can run in the order that it states: nothing is read before it is there,
+// programs do not wait for each other in a cycle, no buffer is written while a collective uses it.
 //
 // Ranks of one program run the same steps in the same order, so one walk per program decides for
 // all of them, and microbatches are the only instances that are told apart (docs/soundness.md).

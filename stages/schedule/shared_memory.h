@@ -1,6 +1,6 @@
-// Which tensors of a program lie in one memory: those for which the plan names a buffer, and those
-// around an operator that overwrites its operand ("inplace"), whose result takes the operand's
-// place.
+// Finds which tensors of a program lie in one memory: those for which the plan names a buffer, and
+// those around an operator that overwrites its operand ("inplace"), whose result takes the
+// operand's place.
 //
 // What rearranges a tensor (a view, a slice, a transpose) may give another tensor or another name
 // for the same memory, which depends on the framework. So where an operator overwrites a tensor,

@@ -1,5 +1,5 @@
-// The steps of a plan's programs as positions: when an operator's instance runs, when a tensor of
-// one microbatch is there (lineage/schedule.h).
+// Orders the steps of a plan's programs by position: when an operator's instance runs, when a
+// tensor of one microbatch is there (lineage/schedule.h).
 //
 // A phase that runs once runs each of its operators for all microbatches. In any other phase an
 // operator whose results do not vary over the microbatch runs in the first step of its phase.

@@ -1,4 +1,4 @@
-// One operator instance evaluated to raw terms at given indices (internal to SmtEvaluation).
+// Evaluates one operator instance to raw terms at given indices; internal to SmtEvaluation.
 #ifndef PLANPROOF_STAGES_SMT_APPLICATION_H_
 #define PLANPROOF_STAGES_SMT_APPLICATION_H_
 

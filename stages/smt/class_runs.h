@@ -1,4 +1,4 @@
-// Z3 asked about classes of equal claims, in worker processes.
+// Asks Z3 about classes of equal claims, in worker processes.
 #ifndef PLANPROOF_STAGES_SMT_CLASS_RUNS_H_
 #define PLANPROOF_STAGES_SMT_CLASS_RUNS_H_
 

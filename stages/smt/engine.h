@@ -1,4 +1,4 @@
-// Z3 in place of the normal form. docs/engines.md says what the engines promise.
+// Decides with Z3 in place of the normal form. docs/engines.md says what the engines promise.
 #ifndef PLANPROOF_STAGES_SMT_ENGINE_H_
 #define PLANPROOF_STAGES_SMT_ENGINE_H_
 

@@ -1,4 +1,4 @@
-// Elements of tensors as raw terms, on block-constant logical tensors.
+// Evaluates elements of tensors to raw terms, on block-constant logical tensors.
 //
 // The graphs keep their full shapes; what is reduced are the unknown values: a dimension of a
 // logical tensor is cut into blocks, and all indices of a block stand for one variable. A sum over

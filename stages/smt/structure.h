@@ -1,4 +1,4 @@
-// How a claim divides its indices into intervals whose indices are interchangeable.
+// Computes how a claim divides its indices into intervals whose indices are interchangeable.
 //
 // Both sides are evaluated on whole intervals, again and again, until every run of a loop is
 // exactly one interval of each dimension that is read in it, and every constant index is an

@@ -1,6 +1,6 @@
-// Protobuf messages between processes of one program, read as strictly as bytes of a fixed form:
-// what is read must be what the reader would write. A reader compares that itself, since what it
-// took from the message is what counts.
+// Passes protobuf messages between processes of one program, read as strictly as bytes of a fixed
+// form: what is read must be what the reader would write. A reader compares that itself, since what
+// it took from the message is what counts.
 #ifndef PLANPROOF_STAGES_WORKERS_EXACT_MESSAGE_H_
 #define PLANPROOF_STAGES_WORKERS_EXACT_MESSAGE_H_
 

@@ -1,4 +1,5 @@
-// Who decides the classes of a round: worker processes here, or processes on several machines.
+// Declares who decides the classes of a round: worker processes here, or processes on several
+// machines.
 #ifndef PLANPROOF_STAGES_WORKERS_EXECUTOR_H_
 #define PLANPROOF_STAGES_WORKERS_EXECUTOR_H_
 

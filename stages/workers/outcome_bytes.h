@@ -1,5 +1,5 @@
-// What workers answer about claims as bytes (outcome.proto): claim outcomes, which are remembered
-// as the same bytes, and signs of logical tensors.
+// Encodes what workers answer about claims as bytes (outcome.proto): claim outcomes, which are
+// remembered as the same bytes, and signs of logical tensors.
 #ifndef PLANPROOF_STAGES_WORKERS_OUTCOME_BYTES_H_
 #define PLANPROOF_STAGES_WORKERS_OUTCOME_BYTES_H_
 

@@ -1,4 +1,4 @@
-// Work done in forked worker processes, so that a crash, a timeout or exhausted memory costs one
+// Does work in forked worker processes, so that a crash, a timeout or exhausted memory costs one
 // task and not the run.
 //
 // The workers inherit everything the parent has built (a fork, no serialisation of the input); only

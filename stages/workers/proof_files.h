@@ -1,4 +1,4 @@
-// The files in which proofs are remembered, as this engine opens them.
+// Opens the files in which proofs are remembered, for this engine.
 #ifndef PLANPROOF_STAGES_WORKERS_PROOF_FILES_H_
 #define PLANPROOF_STAGES_WORKERS_PROOF_FILES_H_
 

@@ -1,4 +1,5 @@
-// Inferred relations as bytes (inferred_relations.proto), from the worker that finds them.
+// Encodes inferred relations as bytes (inferred_relations.proto), for the way from the worker that
+// finds them.
 #ifndef PLANPROOF_STAGES_WORKERS_RELATIONS_BYTES_H_
 #define PLANPROOF_STAGES_WORKERS_RELATIONS_BYTES_H_
 

@@ -1,5 +1,6 @@
-// What a run has decided, class by class, for people who want to know after it was interrupted. The
-// proofs themselves are remembered beside it (claim_memory.h); this list is never believed.
+// Records what a run has decided, class by class, for people who want to know after it was
+// interrupted. The proofs themselves are remembered beside it (claim_memory.h); this list is never
+// believed.
 #ifndef PLANPROOF_STAGES_WORKERS_RUN_JOURNAL_H_
 #define PLANPROOF_STAGES_WORKERS_RUN_JOURNAL_H_
 

@@ -1,5 +1,5 @@
-// What a search for a counterexample and its diagnosis found, as bytes (counterexample.proto), for
-// the way from a worker to its parent.
+// Encodes what a search for a counterexample and its diagnosis found as bytes
+// (counterexample.proto), for the way from a worker to its parent.
 #ifndef PLANPROOF_STAGES_WORKERS_WITNESS_BYTES_H_
 #define PLANPROOF_STAGES_WORKERS_WITNESS_BYTES_H_
 

@@ -1,5 +1,5 @@
-// The parent's side of worker processes that take tasks as they come (process_pool.h says why there
-// are processes, worker_process.h is their inside).
+// Runs the parent's side of worker processes that take tasks as they come (process_pool.h says why
+// there are processes, worker_process.h is their inside).
 #ifndef PLANPROOF_STAGES_WORKERS_WORKER_POOL_H_
 #define PLANPROOF_STAGES_WORKERS_WORKER_POOL_H_
 

@@ -1,5 +1,5 @@
-// The inside of one worker process: the loop that receives task numbers, limits on memory, and the
-// faults that tests inject. The parent's side is process_pool.cc.
+// Runs the inside of one worker process: the loop that receives task numbers, limits on memory, and
+// the faults that tests inject. The parent's side is process_pool.cc.
 #ifndef PLANPROOF_STAGES_WORKERS_WORKER_PROCESS_H_
 #define PLANPROOF_STAGES_WORKERS_WORKER_PROCESS_H_
 

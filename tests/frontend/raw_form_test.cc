@@ -91,6 +91,16 @@ TEST(RawForm, ElementsAreOfTheTypeThatIsStated) {
 }
 
 // A premise about a computed value would assume what the program must establish.
+// What is concluded of integers holds of no other numbers.
+TEST(RawForm, RealNumbersAreTakenForNoIntegers) {
+  for (const char* dtype : {"int64", "uint8", "bool"}) {
+    EXPECT_THAT(Refusal([&](RawProblem* p) {
+                  p->mutable_functions(0)->mutable_inputs(0)->set_dtype(dtype);
+                }),
+                HasSubstr(std::string(" for ") + dtype + ", its type is float32"));
+  }
+}
+
 TEST(RawForm, PremisesRestrictInputsOnly) {
   const auto with_premise = [](const std::string& tensor, Premise::Kind kind, int64_t low,
                                int64_t high) {

@@ -54,6 +54,8 @@ class ReadsOfParts : public testing::Test {
     small_.Check();
     std::optional<Problem> rewritten = WithReadsOfParts(small_.problem);
     if (!rewritten.has_value()) return rewritten;
+    EXPECT_TRUE(AreMadeByTheirProducers(rewritten->parallel));
+    EXPECT_TRUE(AreMadeByTheirProducers(rewritten->logical));
     EXPECT_TRUE(rewritten->parallel.Check().ok());
     EXPECT_EQ(rewritten->lineage.size(), rewritten->parallel.tensors.size());
     std::map<TensorId, sdfg::DenseTensor> inputs;
@@ -71,6 +73,19 @@ class ReadsOfParts : public testing::Test {
     if (!before.ok() || !after.ok()) return std::nullopt;
     for (const TensorId t : wanted_) EXPECT_EQ((*before)[t].data, (*after)[t].data);
     return rewritten;
+  }
+  // Each result says which operator makes it, as Check would have it.
+  static bool AreMadeByTheirProducers(const sdfg::Graph& graph) {
+    std::vector<sdfg::OperatorId> producers(graph.tensors.size(), kNone);
+    for (size_t o = 0; o < graph.operators.size(); ++o) {
+      for (const TensorId t : graph.operators[o].outputs) {
+        if (t != kNone) producers[t] = static_cast<sdfg::OperatorId>(o);
+      }
+    }
+    for (size_t t = 0; t < producers.size(); ++t) {
+      if (graph.tensors[t].producer != producers[t]) return false;
+    }
+    return true;
   }
   static const sdfg::Operator& ProducerOf(const Problem& problem, TensorId tensor) {
     return problem.parallel.operators[problem.parallel.tensors[tensor].producer];
@@ -145,6 +160,18 @@ TEST_F(ReadsOfParts, BuffersThatRanksJoinedOtherwiseStay) {
   EXPECT_FALSE(Rewritten().has_value());
 }
 
+// Each copy reads what was joined, too: a long chain of them is not followed from each.
+TEST_F(ReadsOfParts, CopiesAreFollowedSoFar) {
+  for (const int copies : {16, 17}) {
+    small_ = {};
+    wanted_ = {};
+    TensorId last = Apply(Join(4, 4), {Held(4), Held(4)});
+    for (int k = 0; k < copies; ++k) last = Apply(Instantiate("identity", {{8}}), {last});
+    Want(Apply(RowsOf(8, 4, 2), {last}));
+    EXPECT_EQ(Rewritten().has_value(), copies == 16);
+  }
+}
+
 TEST_F(ReadsOfParts, AReadBeyondOnePartStays) {
   const TensorId joined = Apply(Join(3, 5), {Held(3), Held(5)});
   Want(Apply(RowsOf(8, 2, 1), {joined}));
@@ -198,6 +225,37 @@ TEST_F(ReadsOfParts, ASumOfShiftedElementsStays) {
   const TensorId one = Apply(Join(4, 4), {Held(4), Held(4)});
   const TensorId other = Apply(Join(4, 4), {Held(4), Held(4)});
   Want(Apply(RowsOf(8, 0, 2), {Apply(sum, {one, other})}));
+  EXPECT_FALSE(Rewritten().has_value());
+}
+
+// y[i] = i of joined integers: element 5 of it is 5, also where the second part begins with 4.
+TEST_F(ReadsOfParts, WhatNumbersPlacesStays) {
+  sdfg::IndexFunctionBuilder join("join");
+  for (const char* name : {"a", "b"}) join.AddInput(name, {4}, sdfg::DType::kInt64);
+  const int joins = join.AddOutput("y", sdfg::Shape{8}, sdfg::DType::kInt64);
+  const sdfg::ExprId i = join.Index(join.OutputDims(joins)[0]);
+  join.SetBody(joins,
+               join.Select(join.Binary(sdfg::Op::kIntLess, i, join.Int(4)), join.IntElement(0, {i}),
+                           join.IntElement(1, {join.IntAdd(i, join.Int(-4))})));
+  sdfg::IndexFunctionBuilder number("number");
+  number.AddInput("x", {8}, sdfg::DType::kInt64);
+  const int numbers = number.AddOutput("y", sdfg::Shape{8}, sdfg::DType::kInt64);
+  number.SetBody(numbers, number.Index(number.OutputDims(numbers)[0]));
+  sdfg::IndexFunctionBuilder read("read");
+  read.AddInput("x", {8}, sdfg::DType::kInt64);
+  const int reads = read.AddOutput("y", sdfg::Shape{2}, sdfg::DType::kInt64);
+  const sdfg::ExprId place = read.IntAdd(read.Index(read.OutputDims(reads)[0]), read.Int(5));
+  read.SetBody(reads, read.IntElement(0, {place}));
+  sdfg::IndexFunction joined, numbered, part;
+  ASSERT_TRUE(join.Finish(&joined).ok() && number.Finish(&numbered).ok() &&
+              read.Finish(&part).ok());
+  const auto held = [&](const char* name) {
+    const sdfg::Shape shape = {4};
+    return small_.Slice(small_.Logical(name, shape, sdfg::TensorRole::kInput, sdfg::DType::kInt64),
+                        std::vector<int64_t>{0}, shape);
+  };
+  const TensorId all = Apply(joined, {held("a"), held("b")});
+  Want(Apply(part, {Apply(numbered, {all})}));
   EXPECT_FALSE(Rewritten().has_value());
 }
 

@@ -150,6 +150,32 @@ TEST_F(RepeatedOperators, WhereTheOperandsAreReadInDifferentWaysTheirOrderCounts
 }
 
 // A plan would be related to the wrong one if any of these were taken for another.
+// a[a[i]] + b[a[i]]: the first operand says where both are read.
+TEST_F(RepeatedOperators, WhereAnOperandSaysWhereBothAreReadTheirOrderCounts) {
+  const sdfg::Shape shape = {4};
+  const auto at_first = [&](bool of_data) {
+    sdfg::IndexFunctionBuilder builder("both");
+    for (const char* name : {"a", "b"}) builder.AddInput(name, shape, sdfg::DType::kInt64);
+    const int output = builder.AddOutput("y", shape, sdfg::DType::kFloat32);
+    sdfg::ExprId at = builder.Index(builder.OutputDims(output)[0]);
+    if (of_data) at = builder.IntElement(0, {at});
+    builder.SetBody(
+        output, builder.Binary(sdfg::Op::kAdd, builder.Element(0, {at}), builder.Element(1, {at})));
+    sdfg::IndexFunction function;
+    EXPECT_TRUE(builder.Finish(&function).ok());
+    return function;
+  };
+  const auto integers = [&](const char* name) {
+    return small_.Logical(name, shape, sdfg::TensorRole::kInput, sdfg::DType::kInt64);
+  };
+  const TensorId a = integers("a"), b = integers("b");
+  for (const bool of_data : {true, false}) {
+    small_.Apply(&small_.problem.logical, at_first(of_data), {a, b});
+    small_.Apply(&small_.problem.logical, at_first(of_data), {b, a});
+    EXPECT_EQ(Merged().has_value(), !of_data);
+  }
+}
+
 TEST_F(RepeatedOperators, OtherFunctionsOperandsAndOrdersOfThemAreOthers) {
   for (const TensorId t : {Apply("exp", {x_}), Apply("exp", {y_}), Apply("neg", {x_}),
                            Apply("sub", {x_, y_}), Apply("sub", {y_, x_})}) {

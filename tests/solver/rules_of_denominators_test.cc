@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/solver/rules.h"
+#include "tests/solver/term_numeric.h"
 
 namespace planproof::solver {
 namespace {
@@ -110,6 +111,52 @@ TEST_F(SolveDenominators, AgreesWithNumbers) {
     (same ? equal : different) += 1;
   }
   EXPECT_GE(equal, 60);
+  EXPECT_GE(different, 40);
+}
+
+// The same of rows of which a mask leaves as much as a symbol says, perhaps nothing of a block,
+// with weights of either sign: what is zero is so at each value at which it has one.
+TEST_F(SolveDenominators, IsZeroInNumbersUnderMasks) {
+  std::mt19937 random(20261130);
+  const auto pick = [&](int n) { return static_cast<int>(random() % n); };
+  int zero = 0, different = 0;
+  for (int trial = 0; trial < 150; ++trial) {
+    arena_.ResetExhausted(400'000);
+    const Symbol symbol = arena_.NewFree(0, 3);
+    const int kind = pick(3), mask = pick(3), change = pick(2) == 0 ? -1 : pick(4);
+    const auto sum = [&](int64_t lo, int64_t hi, bool weighted, int64_t off) {
+      return Sum(lo, hi, [&](const Affine& v) {
+        PolyId w = kind == 0 ? P(v) : kind == 1 ? X(v) : arena_.Exp(X(v));
+        const Affine past = Affine(2 + off) + Affine::Of(symbol) - v;
+        if (mask == 1) w = Times(w, arena_.Indicator(past));
+        if (mask == 2) w = Times(w, Not(arena_.Delta(past)));
+        return weighted ? Times(w, Y(v)) : w;
+      });
+    };
+    std::vector<int64_t> order = {0, 3, 6};
+    std::shuffle(order.begin(), order.end(), random);
+    const int changed = pick(3);
+    PolyId out = kZeroPoly, so_far = kZeroPoly;
+    for (int k = 0; k < 3; ++k) {
+      const bool here = change >= 0 && k == changed;
+      const int64_t lo = order[k], hi = lo + 3 - (here && change == 0), off = here && change == 1;
+      const PolyId own = sum(lo, hi, false, off), value = sum(lo, hi, true, 0);
+      so_far = here && change == 2 ? own : Plus(so_far, own);
+      const PolyId step = Minus(Times(own, out), here && change == 3 ? out : value);
+      out = Minus(out, Times(step, Power(so_far, -1)));
+    }
+    const PolyId p = Minus(out, Times(sum(0, 9, true, 0), Power(sum(0, 9, false, 0), -1)));
+    bool differs = false;
+    for (int64_t at = 0; at <= 3; ++at) {
+      const Approximate value = Evaluate(arena_, p, {{symbol, at}});
+      differs = differs || (Comparable(value, Of(0)) && !IsZeroValue(value));
+    }
+    const bool is_zero = Zero(p);
+    EXPECT_FALSE(is_zero && differs) << "trial " << trial;
+    zero += is_zero;
+    different += differs;
+  }
+  EXPECT_GE(zero, 40);
   EXPECT_GE(different, 40);
 }
 

@@ -309,8 +309,53 @@ def repeated_rows():
                  "operators of the model that differ are taken for one")
 
 
+def parts_rows():
+    """What is joined, added up and read in parts again, as gradients in one buffer are."""
+    def part(source, start, n, out):
+        return op("slice", source, out, dim=0, start=start, stop=start + n)
+
+    for n in (4, 3):
+        names = {f"{which}{r}": [n] for r in (0, 1) for which in ("a", "b")}
+        model = spec([op("add", ["a0", "a1"], "a"), op("add", ["b0", "b1"], "b"),
+                      op("mul", ["a0", "c"], "d")], ["a", "b", "d"], inputs={**names, "c": [n]})
+        variants = (  # orders of parts by rank, places that are read, the last output, the tensor that is read
+            ("right", ("ab", "ab"), (0, n), "mul", "sum", "PROVED"),
+            ("another_order", ("ba", "ba"), (n, 0), "mul", "sum", "PROVED"),
+            ("orders_differ", ("ab", "ba"), (0, n), "mul", "sum", "REFUTED"),
+            ("places_exchanged", ("ab", "ab"), (n, 0), "mul", "sum", "REFUTED"),
+            ("one_place_off", ("ab", "ab"), (1, n), "mul", "sum", "REFUTED"),
+            ("before_the_sum", ("ab", "ab"), (0, n), "mul", "all", "REFUTED"),
+            ("wrong_behind_it", ("ab", "ab"), (0, n), "add", "sum", "REFUTED"))
+        for name, orders, (at_a, at_b), last, read, verdict in variants:
+            programs = []
+            for r, order in enumerate(orders):
+                programs.append({
+                    "name": f"r{r}", "devices": {"dp": r}, "inputs": {f"a{r}": {}, f"b{r}": {}, "a0": {}, "c": {}},
+                    "operators": [op("concat", [f"{which}{r}" for which in order], "all", dim=0),
+                                  {"op": "all_reduce", "in": ["r0:all", "r1:all"], "out": "sum"},
+                                  part(read, at_a, n, "a"), part(read, at_b, n, "b"),
+                                  op(last, ["a0", "c"], "d")]})
+            case(f"S26_parts_{name}_{n}", verdict, model, {"mesh": {"dp": 2}, "programs": programs},
+                 "a part of a sum is taken for another one, or what stands behind it for what made it")
+        # On one rank nothing is folded: each tensor is taken from the operator that it names.
+        rest = [op("concat", ["a0", "b0"], "all", dim=0), op("mul", ["all", "all"], "s"), part("s", n, n, "y")]
+        for last, verdict in (("mul", "PROVED"), ("add", "REFUTED")):
+            case(f"S26_behind_a_part_{last}_{n}", verdict,
+                 spec(rest + [op("mul", ["a0", "c"], "z")], ["y", "z"], inputs={"a0": [n], "b0": [n], "c": [n]}),
+                 single({"a0": {}, "b0": {}, "c": {}}, rest + [op(last, ["a0", "c"], "z")]),
+                 "operators get other numbers, and tensors keep those of what made them")
+        numbers = ["op numbered(x[i]: int) -> y[i]: int64 = i"]
+        wide = {"x": f"int64[{n}]", "z": f"int64[{n}]"}
+        joined = [op("concat", ["x", "z"], "all", dim=0), op("numbered", "all", "p"), part("p", n, n, "y")]
+        for name, plan, verdict in (("of_all", joined, "PROVED"), ("of_the_part", [op("numbered", "z", "y")], "REFUTED")):
+            case(f"S26_places_{name}_{n}", verdict, spec(joined, ["y"], inputs=wide),
+                 single({"x": {}, "z": {}}, plan), "the place in what is joined is taken for that in the part",
+                 operators=numbers)
+
+
 def write_rows():
     repeated_rows()
+    parts_rows()
     off_root_rows()
     instance_rows()
     integer_rows()

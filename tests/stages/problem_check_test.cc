@@ -56,6 +56,19 @@ TEST(CheckProblem, RealsAreNoPartOfIntegers) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("element type"));
 }
 
+// What a tensor is would be taken from the wrong operator.
+TEST(CheckProblem, ATensorThatNamesAnotherOperatorIsRefused) {
+  for (const bool of_model : {false, true}) {
+    lineage::Problem problem = Negation(DType::kFloat32, DType::kFloat32);
+    sdfg::Graph& graph = of_model ? problem.logical : problem.parallel;
+    graph.tensors[1].producer = 1;
+    EXPECT_THAT(std::string(CheckProblem(problem).message()), HasSubstr("is not the result of"));
+    graph.tensors[1].producer = 0;
+    graph.tensors[1].producer_output = 1;
+    EXPECT_THAT(std::string(CheckProblem(problem).message()), HasSubstr("is not the result of"));
+  }
+}
+
 TEST(CheckProblem, AnOperatorThatReadsOutsideIsRefused) {
   lineage::Problem problem = Negation(DType::kFloat32, DType::kFloat32);
   sdfg::IndexFunction function = *problem.parallel.operators[0].function;

@@ -87,6 +87,36 @@ def test_an_optimizer_that_steps_again_begins_a_step_where_the_last_one_ended(st
         [(8, "0")], [(5, None), (8, "0")], [(5, None), (8, "0")], [(5, None), (8, "1"), (5, None)]]
 
 
+def rarely_sampled(directory):
+    """Steps of which the first two are sampled, and written."""
+    steps = Steps(Journal(str(directory), 0), 10 ** 6)
+    step(steps)
+    step(steps)
+    assert sorted(written(steps).steps) == [0, 1]
+    return steps
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_steps_without_values_are_held_back_until_there_are_several(more, tmp_path, monkeypatch):
+    monkeypatch.setattr(steps_module, "LONGEST_HELD", 10 ** 15)
+    steps = rarely_sampled(tmp_path)
+    for _ in range(steps_module.MOST_HELD - 1 + more):
+        step(steps)
+    assert len(written(steps).steps) == (2 + steps_module.MOST_HELD if more else 2)
+    steps.finish()
+    assert len(written(steps).steps) == 1 + steps_module.MOST_HELD + more
+    assert steps_module.MOST_HELD < steps_module.MOST_WAITING
+
+
+@pytest.mark.parametrize("late", [0, 1])
+def test_steps_without_values_are_held_back_for_a_short_time(late, tmp_path, monkeypatch):
+    steps = rarely_sampled(tmp_path)
+    now = steps._drained + steps._start + steps_module.LONGEST_HELD - 1 + late
+    monkeypatch.setattr(steps_module.time, "perf_counter_ns", lambda: now)
+    step(steps)
+    assert sorted(written(steps).steps) == ([0, 1, 2] if late else [0, 1])
+
+
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_frame_has_a_largest_size(more, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "LARGEST_PAYLOAD", 100)

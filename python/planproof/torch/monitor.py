@@ -16,6 +16,7 @@ from torch import nn
 
 from planproof.errors import RecordingError
 from planproof.torch.monitoring.alarms import Alarm, Watcher
+from planproof.torch.monitoring.audits import Audited
 from planproof.torch.monitoring.session import Session
 from planproof.torch.relations import Placement, Rename
 
@@ -29,17 +30,17 @@ class monitor:  # pylint: disable=invalid-name
     `model`: a module or several. `optimizer`: one, several, or what wraps one. Every `every` steps norms, sketches and fingerprints
     of parameters, gradients and states are taken. `monitors`: a file that `planproof verify --monitors-out` wrote. `on_alarm`:
     "log", "raise", a callable that gets an Alarm, or None: nobody watches while the run goes on. `rename` and `placement` are
-    those of `record`. RecordingError if a run is monitored already, or the directory has this process's journal of another."""
+    those of `record`. `audit`: every how many steps, or in which steps, operators are recorded, for `monitors` to be compared with. RecordingError if a run is monitored already, or the directory has this process's journal of another."""
 
     def __init__(self, model: Union[nn.Module, Sequence[nn.Module]], optimizer: Any, directory: "Union[str, os.PathLike[str]]", *,
                  every: int = 50, monitors: "Union[None, str, os.PathLike[str]]" = None,
                  on_alarm: Union[None, str, Callable[[Alarm], None]] = "log", rename: Optional[Rename] = None,
-                 placement: Optional[Placement] = None) -> None:
+                 placement: Optional[Placement] = None, audit: Audited = None) -> None:
         global _running
         if _running is not None:
             raise RecordingError("a run is monitored already in this process: close that monitor first")
         models = [model] if isinstance(model, nn.Module) or not isinstance(model, (list, tuple)) else list(model)
-        self._session: Optional[Session] = Session(models, optimizer, os.fspath(directory), every, rename, placement)
+        self._session: Optional[Session] = Session(models, optimizer, os.fspath(directory), every, rename, placement, audit)
         _running = self
         self._watcher: Optional[Watcher] = None
         if on_alarm is not None and self._session.rank == 0:

@@ -129,6 +129,52 @@ TEST_F(RankJournalTest, LearningRatesOfEventsAreOptions) {
   EXPECT_THAT(rates, ElementsAre(0.5, 0.25));
 }
 
+TEST_F(RankJournalTest, ALateLearningRateIsThatOfItsStepAndOfThoseAfterIt) {
+  JournalWriter writer;
+  writer.Tensors({"w"});
+  writer.Json(FrameKind::kOptions,
+              {{"optimizer", 0}, {"groups", {{{"lr", "Tensor"}, {"tensors", {0}}}}}});
+  const auto comes_late = [] {
+    return JournalWriter::EventToWrite{
+        .type = EventType::kLearningRate, .subject = "SGD", .flags = kComesLate, .a = NAN};
+  };
+  writer.Step(0, {comes_late()});
+  writer.PlainStep(1);
+  writer.Late(0, EventType::kLearningRate, 0, 0, 0.5);
+  writer.Step(2, {comes_late()});
+  writer.PlainStep(3);
+  writer.Late(2, EventType::kLearningRate, 0, 0, 0.25);
+  RankJournal journal = Written(writer.bytes());
+  std::vector<double> rates;
+  while (*journal.ReadOn(false) == Arrival::kStep) {
+    rates.push_back(journal.step()->options.at(0).groups.at(0).options.at(0).second.number);
+    journal.Pass();
+  }
+  EXPECT_THAT(rates, ElementsAre(0.5, 0.5, 0.25, 0.25));
+}
+
+TEST_F(RankJournalTest, OptionsAreThoseOfTheStepsAfterThem) {
+  JournalWriter writer;
+  writer.Tensors({"w"});
+  const auto options = [&](double rate) {
+    writer.Json(FrameKind::kOptions,
+                {{"optimizer", 0}, {"groups", {{{"lr", rate}, {"tensors", {0}}}}}});
+  };
+  options(0.5);
+  writer.PlainStep(0);
+  options(0.75);
+  options(0.25);
+  writer.PlainStep(1);
+  writer.PlainStep(2);
+  RankJournal journal = Written(writer.bytes());
+  std::vector<double> rates;
+  while (*journal.ReadOn(false) == Arrival::kStep) {
+    rates.push_back(journal.step()->options.at(0).groups.at(0).options.at(0).second.number);
+    journal.Pass();
+  }
+  EXPECT_THAT(rates, ElementsAre(0.5, 0.25, 0.25));
+}
+
 TEST_F(RankJournalTest, UnknownFramesAndEventsAreSkipped) {
   JournalWriter writer;
   writer.Frame(static_cast<FrameKind>(77), "something newer");

@@ -183,10 +183,45 @@ TEST(ClipCoefficientOf, OtherFunctionsOfTheNormAreNone) {
   const TensorId x = model.Held({4});
   const TensorId norm = NormOf(&model, x);
   EXPECT_FALSE(ClipCoefficientOf(model.graph, Coefficient(&model, norm, 2), {x}).has_value());
-  const TensorId share = model.Computed({}, {norm}, [](IndexFunctionBuilder* b, int) {
-    return b->Binary(Op::kDiv, b->Real(Rational(1)), b->Element(0, {}));
+  const TensorId root = model.Computed(
+      {}, {norm}, [](IndexFunctionBuilder* b, int) { return b->Pow(b->Element(0, {}), kHalf); });
+  EXPECT_FALSE(ClipCoefficientOf(model.graph, root, {x}).has_value());
+}
+
+TEST(ClipCoefficientOf, AProgramMayComputeItOnlyAboveTheBound) {
+  ModelGraph model;
+  const TensorId x = model.Held({4});
+  const TensorId share = model.Computed({}, {NormOf(&model, x)}, [](IndexFunctionBuilder* b, int) {
+    const ExprId sum =
+        b->Binary(Op::kAdd, b->Element(0, {}), b->Real(Rational(1) / Rational(1024)));
+    return b->Binary(Op::kDiv, b->Real(Rational(3) / Rational(4)), sum);
   });
-  EXPECT_FALSE(ClipCoefficientOf(model.graph, share, {x}).has_value());
+  const auto clip = ClipCoefficientOf(model.graph, share, {x});
+  ASSERT_TRUE(clip.has_value());
+  EXPECT_TRUE(clip->unlimited);
+  EXPECT_NEAR(clip->bound, 0.75, 1e-9);
+  EXPECT_TRUE(IsClipCoefficient(model.graph, share, *clip));
+  const TensorId limited = Coefficient(&model, NormOf(&model, x), 1);
+  EXPECT_FALSE(IsClipCoefficient(model.graph, limited, *clip));
+}
+
+TEST(MultipliersOf, SumsOfProductsHaveThoseOfTheirTerms) {
+  ModelGraph model;
+  const TensorId x = model.Held({4}), c = model.Held({}), d = model.Held({});
+  const auto times = [&](TensorId number) {
+    return model.Computed({4}, {number, x}, [](IndexFunctionBuilder* b, int out) {
+      return b->Binary(Op::kMul, b->Element(0, {}), Same(b, out, 1));
+    });
+  };
+  const auto sum = [&](TensorId a, TensorId b) {
+    const TensorId made = model.Computed({4}, {a, b}, [](IndexFunctionBuilder* builder, int out) {
+      return builder->Binary(Op::kAdd, Same(builder, out, 0), Same(builder, out, 1));
+    });
+    model.graph.operators.back().kind = sdfg::OperatorKind::kAllReduce;
+    return made;
+  };
+  EXPECT_EQ(MultipliersOf(model.graph, sum(times(c), times(d))), (std::set<TensorId>{c, d}));
+  EXPECT_FALSE(MultipliersOf(model.graph, sum(times(c), x)).has_value());
 }
 
 TEST(ScaledTensorOf, TellsWhichFactorIsTheNumber) {

@@ -22,7 +22,9 @@ ProvedMonitors AllOfThem() {
   monitors.tensors[2].sets[0].same = Sameness::kAlike;
   monitors.tensors[2].sets[0].ranks = {0, 2};
   monitors.tensors[2].sets[1].late = true;
-  monitors.collectives.push_back({"all_reduce", {1}, "float32", 9, "train.py:3"});
+  monitors.collectives.push_back(
+      {CollectiveKind::kAllReduce, {1}, sdfg::DType::kFloat32, 9, "train.py:3", {0, 1}});
+  monitors.tensors[0].dtype = sdfg::DType::kBFloat16;
   monitors.assumptions = {"ranks run the same program"};
   monitors.without = {{"head.weight", "no relation of it was required"}};
   return monitors;

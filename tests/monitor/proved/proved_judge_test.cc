@@ -217,6 +217,43 @@ TEST(ProvedJudge, WhatIsGatheredLaterIsComparedAtTheNextBegin) {
   }
 }
 
+// A matrix of which each rank has its own part, and nothing but its value is known.
+TEST(ProvedJudge, TensorsOfWhichNothingIsComparedAreNoted) {
+  for (const bool has_more : {true, false}) {
+    ProvedMonitors monitors = MonitorsOfTests();
+    if (!has_more) monitors.clip = std::nullopt;
+    for (TensorMonitor& tensor : monitors.tensors) {
+      if (tensor.of.size() < 2 || has_more) continue;
+      tensor.clipped = false;
+      std::erase_if(tensor.sets, [](const SetMonitor& set) { return set.definition.has_value(); });
+    }
+    WrittenRun run;
+    const Findings findings = Judge3(&run, monitors, [](int, WrittenRun*) {});
+    EXPECT_THAT(findings.alarms, IsEmpty());
+    std::vector<std::string> noted;
+    for (const Notice& notice : findings.notices) noted.push_back(notice.subject);
+    const std::vector<std::string> cut = {"layers.0.weight"};
+    EXPECT_EQ(noted, has_more ? std::vector<std::string>() : cut);
+  }
+}
+
+TEST(ProvedJudge, RunsWhoseStepsNeverEndAreNoted) {
+  WrittenRun run;
+  Findings findings;
+  const std::unique_ptr<Judge> judge = MakeProvedJudge(MonitorsOfTests());
+  run.Fill(0);
+  StepOfRun step = run.Step();
+  for (auto& [rank, own] : step.ranks) {
+    auto cut_off = std::make_shared<StepOfRank>(*own);
+    cut_off->complete = false;
+    own = cut_off;
+  }
+  judge->Observe(run.run, step, &findings);
+  judge->End(run.run, &findings);
+  ASSERT_EQ(findings.notices.size(), 1u);
+  EXPECT_EQ(findings.notices[0].subject, "steps");
+}
+
 TEST(ProvedJudge, MissingRanksAreNoted) {
   WrittenRun run;
   run.Fill(0);

@@ -64,6 +64,7 @@ WrittenRun::WrittenRun(int rows, const std::string& device) {
     header.world = 4;
     header.device = device;
     header.on_cpu = device == "cpu";
+    header.optimizers.push_back({.name = "AdamW", .class_name = "torch.optim.AdamW"});
     tables[rank] = std::make_shared<TensorTable>();
     for (const char* name : {kMatrix, kVector}) {
       tables[rank]->push_back(Held(name, rows, rank / 2, rank % 2));
@@ -131,8 +132,15 @@ StepOfRun WrittenRun::Step() {
   for (int rank = 0; rank < 4; ++rank) {
     auto step = std::make_shared<StepOfRank>();
     step->step = step_;
-    step->sampled = true;
+    step->sampled = sampled;
     step->table = tables[rank];
+    step->events = calls[rank];
+    for (const Collective& collective : collectives[rank]) {
+      Event event{.type = EventType::kCollective};
+      event.collective = &collective;
+      step->events.push_back(event);
+    }
+    step->events.push_back({.type = EventType::kOptimizerEnds});
     const bool clips = norms.count(rank) != 0;
     if (clips) {
       Event event{.type = EventType::kClipByNorm};
@@ -141,6 +149,19 @@ StepOfRun WrittenRun::Step() {
       const double two = 2;
       std::memcpy(&event.c, &two, sizeof(two));
       step->events.push_back(event);
+    }
+    for (const auto& backward : contributions[rank]) {
+      Values values{.moment = Moment::kBackward,
+                    .table = tables[rank],
+                    .set = "contribution",
+                    .kind = TensorSet::kContribution};
+      for (size_t t = 0; t < tables[rank]->size(); ++t) {
+        const auto own = backward.find((*tables[rank])[t].name);
+        if (own == backward.end()) continue;
+        values.tensors.push_back(static_cast<int32_t>(t));
+        AddFacts(own->second, &values);
+      }
+      step->values.push_back(std::move(values));
     }
     for (const SetAtMoment& set : sets) {
       if (set.moment == Moment::kClip && !clips) continue;

@@ -27,6 +27,11 @@ class WrittenRun {
   // Of the next step; a test may change them before Step.
   PartsByRank parameters, gradients, clipped, before, after;  // the last two: of exp_avg
   PartsByRank updated;
+  // What ranks add to gradients, each backward's; none at first.
+  std::map<int, std::vector<std::map<std::string, std::vector<float>>>> contributions;
+  std::map<int, std::vector<Collective>> collectives;  // none at first
+  std::map<int, std::vector<Event>> calls;             // before all others; none at first
+  bool sampled = true;
   std::map<int, double> norms;   // that ranks clip by; ranks that are left out do not clip
   std::map<int, double> counts;  // of steps, after the step
 

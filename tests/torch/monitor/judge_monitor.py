@@ -3,9 +3,10 @@
     judge_monitor.py [--binary FILE] [--parts healthy,unusual,faults] [--only PATTERN ...] [--seeds N] [--first-seed N]
                      [--jobs N] [--keep DIRECTORY] [--no-references]
 
-Each run is checked without references and with facts learned from two other runs of its script. The tables have each alarm of a
-healthy run, and of each fault its first alarms. Exit status: 0 if no healthy run alarmed and each fault was found in time."""
+Each run is checked without references, with the monitors of the proof of its program (proved_programs.py), and with facts learned
+from two other runs of its script. The tables have each alarm of a healthy run, and of each fault its first alarms. Exit status: 0 if no healthy run alarmed and each fault was found in time."""
 import argparse
+import dataclasses
 import fnmatch
 import os
 import sys
@@ -17,8 +18,11 @@ sys.path[:0] = [HERE]
 from judging import ALARM, NO_ALARM, NOTHING_CHECKED, Runner, in_time, names_subject  # noqa: E402
 from monitor_faults import FAULTS  # noqa: E402
 from monitor_scripts import HEALTHY, UNUSUAL  # noqa: E402
+from proved_programs import monitors_of, runs_what_is_proved  # noqa: E402
 
 PARTS = ("healthy", "unusual", "faults")
+#: Faults that are to be found without any reference (FAULTS.md).
+LEAST_ALONE = 19
 
 
 class Tally:
@@ -55,6 +59,19 @@ def healthy_runs(script, options):
     return [script.settings(seed + number, steps=9 + 3 * number, every=1 if number % 3 < 2 else 2) for number in range(options.seeds)]
 
 
+def proved_monitors(runner, settings):
+    """The file of monitors that a run is checked with; None if its program is not proved."""
+    return monitors_of(settings.program, runner.directory, runner.binary) if runs_what_is_proved(settings) else None
+
+
+def judge_proved(runner, tally, settings):
+    """Whether a healthy run has no alarm of what is proved of its program."""
+    monitors = proved_monitors(runner, settings)
+    if monitors:
+        verdict = runner.check(settings, monitors=monitors)
+        tally.add("proved: no alarm", verdict.code == NO_ALARM, f"{settings.label}: {verdict.line()}")
+
+
 def judge_healthy(runner, scripts, options):
     tally = Tally()
     for script in scripts:
@@ -64,6 +81,7 @@ def judge_healthy(runner, scripts, options):
         for settings in (*known, *healthy_runs(script, options)):
             verdict = runner.check(settings)
             tally.add("laws: no alarm", verdict.code == NO_ALARM, f"{settings.label}: {verdict.line()}")
+            judge_proved(runner, tally, settings)
         for settings in healthy_runs(script, options) if options.references else ():
             verdict = runner.check(settings, known)
             tally.add("learned: no alarm", verdict.code == NO_ALARM, f"{settings.label}: {verdict.line()}")
@@ -82,6 +100,7 @@ def judge_unusual(runner, scripts, options):
         for settings in (*known, held_back):
             verdict = runner.check(settings)
             tally.add("laws: no alarm", verdict.code in (NO_ALARM, NOTHING_CHECKED), f"{settings.label}: {verdict.line()}")
+            judge_proved(runner, tally, settings)
         if not options.references:
             continue
         verdict = runner.check(held_back, known)
@@ -121,17 +140,26 @@ def judge_faults(runner, faults, options):
         runner.want(fault.settings(options.first_seed + 2), *(healthy_twins(fault, options) if options.references else ()))
     for fault in faults:
         settings = fault.settings(options.first_seed + 2)
-        alone, found_alone = cell(runner.check(settings), fault)
-        tally.add("found without references", found_alone or fault.reference, f"{fault.name}: {alone}")
+        laws, by_laws = cell(runner.check(settings), fault)
+        monitors, proved, by_proof = proved_monitors(runner, settings), "not proved", False
+        if monitors:
+            verdict = runner.check(settings, monitors=monitors)
+            of_proof = [alarm for alarm in verdict.alarms if alarm["tier"] in ("proved", "derived")]
+            proved, by_proof = cell(dataclasses.replace(verdict, alarms=of_proof), fault)
+        alone = by_laws or by_proof
+        tally.add("found without references", alone or fault.reference, f"{fault.name}: {laws}; {proved}")
         both = "not asked"
         if options.references:
-            both, found = cell(runner.check(settings, healthy_twins(fault, options)), fault)
-            tally.add("found with references", found or found_alone, f"{fault.name}: {both}")
-        rows.append((fault, alone, both, found_alone))
-    print("\n| fault | step | without references | with references |\n| --- | --- | --- | --- |")
-    for fault, alone, both, _ in rows:
-        print(f"| {fault.name} | {fault.step} | {alone} | {both} |")
-    print(f"\nWithout any reference: {sum(row[3] for row in rows)} of {len(rows)}.")
+            both, found = cell(runner.check(settings, healthy_twins(fault, options), monitors), fault)
+            tally.add("found with references", found or alone, f"{fault.name}: {both}")
+        rows.append((fault, laws, proved, both, alone))
+    print("\n| fault | step | by laws | by what is proved | with references |\n| --- | --- | --- | --- | --- |")
+    for fault, laws, proved, both, _ in rows:
+        print(f"| {fault.name} | {fault.step} | {laws} | {proved} | {both} |")
+    found = sum(row[4] for row in rows)
+    print(f"\nWithout any reference: {found} of {len(rows)}.")
+    if len(rows) == len(FAULTS):
+        tally.add(f"found without references, at least {LEAST_ALONE}", found >= LEAST_ALONE, f"{found} of {len(rows)}")
     tally.print("Faults")
     return tally
 
@@ -148,7 +176,7 @@ def arguments():
     parser.add_argument("--seeds", type=int, default=3, help="runs of each healthy script besides its two references")
     parser.add_argument("--first-seed", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--no-references", dest="references", action="store_false", help="laws only: nothing is learned")
+    parser.add_argument("--no-references", dest="references", action="store_false", help="nothing is learned")
     parser.add_argument("--keep", metavar="DIRECTORY", help="where the journals are to stay; those that are there are not made again")
     return parser.parse_args()
 

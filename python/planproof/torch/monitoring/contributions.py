@@ -17,8 +17,9 @@ MOST_TENSORS, MOST_OF_ELEMENTS = 4, 0.05
 class Contributions:
     """Hooks on leaves, for one step at a time."""
 
-    def __init__(self, facts: Callable[[], Facts]) -> None:
-        self._facts = facts
+    def __init__(self, facts: Callable[[], Facts], unseen: Callable[[Callable[..., None]], Callable[..., None]]) -> None:
+        """`unseen` gives a hook whose operators are the monitor's own."""
+        self._facts, self._unseen = facts, unseen
         self._next = 0
         self._handles: List[Any] = []
 
@@ -26,7 +27,7 @@ class Contributions:
         """Chooses tensors for the next step, beginning where the last choice ended."""
         for number in self._choice():
             tensor = self._facts().holdings.entries[number].object
-            self._handles.append(tensor.register_hook(Hook(self._hook(number))))
+            self._handles.append(tensor.register_hook(Hook(self._unseen(self._hook(number)))))
 
     def _choice(self) -> List[int]:
         holdings = self._facts().holdings

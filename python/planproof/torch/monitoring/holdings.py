@@ -17,6 +17,8 @@ from planproof.torch.relations import (
 
 #: Limits of the format.
 MOST_TENSORS, MOST_DIMENSIONS = 10 ** 6, 16
+#: Tensors that are looked at in a step that is not sampled.
+TENSORS_IN_TURN = 16
 
 
 @dataclass
@@ -87,10 +89,15 @@ class Holdings:
         self.encoded = [entry.encoded() for entry in self.entries]
         self._objects = [entry.object for entry in self.entries]
         self._trainable = [each.requires_grad for each in self._objects]
+        self._next = 0
 
-    def still_trainable(self) -> bool:
-        """Whether the same tensors require gradients as when the table was made."""
-        return self._trainable == [each.requires_grad for each in self._objects]
+    def still_trainable(self, all_of_them: bool) -> bool:
+        """Whether the same tensors require gradients as when the table was made: all of them, or the next few in turn."""
+        if all_of_them:
+            return self._trainable == [each.requires_grad for each in self._objects]
+        first, last = self._next, self._next + TENSORS_IN_TURN
+        self._next = last if last < len(self._objects) else 0
+        return self._trainable[first:last] == [each.requires_grad for each in self._objects[first:last]]
 
     def bytes_of_parameters(self) -> int:
         return sum(self.entries[number].held().nbytes for number in self.parameters)

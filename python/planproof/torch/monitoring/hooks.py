@@ -5,6 +5,9 @@ from typing import Any, Callable
 
 import torch
 
+#: The number of the backward pass that this thread is within, -1 if there is none.
+_backward_pass = getattr(torch._C, "_current_graph_task_id")
+
 
 def _nothing(*_: Any, **__: Any) -> None:
     """What is left of a hook in a copy of a module."""
@@ -16,7 +19,7 @@ def _nothing_there() -> Callable[..., None]:
 
 def in_backward() -> bool:
     """Whether this thread is within a backward pass: what runs there again has been seen."""
-    return bool(getattr(torch._C, "_current_graph_task_id")() != -1)
+    return bool(_backward_pass() != -1)
 
 
 class Hook:

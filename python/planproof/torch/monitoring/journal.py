@@ -78,16 +78,14 @@ class Moment(IntEnum):
     BACKWARD = 4
 
 
-@dataclass
 class Event:
     """One code fact."""
 
-    type: Type
-    flags: int = 0
-    subject: Optional[str] = None
-    a: Number = 0.0
-    b: Number = 0.0
-    c: Number = 0
+    __slots__ = ("type", "flags", "subject", "a", "b", "c")
+
+    def __init__(self, type: Type, flags: int = 0, subject: Optional[str] = None, a: Number = 0.0, b: Number = 0.0,
+                 c: Number = 0) -> None:
+        self.type, self.flags, self.subject, self.a, self.b, self.c = type, flags, subject, a, b, c
 
 
 #: Gives what is still on its way from a device, or None; waits for it if it is called with True.
@@ -209,8 +207,9 @@ class Journal:
 
     def step(self, step: int, time: int, flags: int, events: Sequence[Event]) -> None:
         """Writes code facts of a step. Numbers of events are on the host."""
-        packed = [_EVENT.pack(event.type, event.flags, self.text(event.subject), _real(event.a), _real(event.b), _integer(event.c))
-                  for event in events]
+        known, pack = self._texts, _EVENT.pack
+        packed = [pack(event.type, event.flags, known[event.subject] if event.subject in known else self.text(event.subject),
+                       event.a, event.b, _integer(event.c)) for event in events]
         self.frame(Kind.STEP, struct.pack("<QQII", step, time, len(packed), flags) + b"".join(packed))
 
     def values(self, columns: Columns) -> None:
@@ -243,18 +242,14 @@ class Journal:
         """Hands what was added to the system: it is kept if this process is killed."""
         if self._waiting:
             waiting, self._waiting = b"".join(self._waiting), []
-            view = memoryview(waiting)
-            while view:
-                view = view[self._file.write(view):]
+            written = self._file.write(waiting)
+            while written < len(waiting):
+                written += self._file.write(memoryview(waiting)[written:])
 
     def close(self) -> None:
         """Writes what is left."""
         self.flush()
         self._file.close()
-
-
-def _real(number: Number) -> float:
-    return float(number)
 
 
 def _integer(number: Number) -> int:

@@ -28,13 +28,13 @@ _WRAPPER = "_DDPSinkBackward"
 _LONGEST_CHAIN = 64
 
 
-def mark(value: Any) -> None:
-    """Notes at the node of a loss what its value is. The note lives as long as the graph."""
+def mark(value: Any, number: Number) -> None:
+    """Notes at the node of a loss what its value is, as an event has it. The note lives as long as the graph."""
     if isinstance(value, torch.Tensor) and value.grad_fn is not None and value.numel() == 1:
-        value.grad_fn.metadata[_VALUE] = value.detach()
+        value.grad_fn.metadata[_VALUE] = number if _is_plain(value) else math.nan
 
 
-def _loss_below(root: torch.Tensor) -> Optional[torch.Tensor]:
+def _loss_below(root: torch.Tensor) -> Optional[Number]:
     """The value of the loss function's result that the root is a multiple of; None if it is none."""
     node: Any = root.grad_fn
     number = int(root.output_nr)
@@ -56,15 +56,16 @@ def _loss_below(root: torch.Tensor) -> Optional[torch.Tensor]:
     return None
 
 
-def _factor(root: torch.Tensor) -> Number:
-    """What the root is, divided by a loss function's result."""
-    value = _loss_below(root)
-    if value is None or value.device != root.device or hasattr(value, "device_mesh") or hasattr(root, "device_mesh"):
+def _factor(root: torch.Tensor, number: Number) -> Number:
+    """What the root, whose value is `number`, is divided by a loss function's result."""
+    below = _loss_below(root)
+    if below is None or not _is_plain(root):
         return math.nan
-    if value.device.type == "cpu":
-        below, above = float(value), float(root.detach())
-        return above / below if below else math.nan
-    return root.detach().to(torch.float64).reshape(()) / value.to(torch.float64).reshape(())
+    if isinstance(below, torch.Tensor) and isinstance(number, torch.Tensor):
+        return number / below if below.device == number.device else math.nan
+    if isinstance(below, torch.Tensor) or isinstance(number, torch.Tensor):
+        return math.nan
+    return number / below if below else math.nan
 
 
 class Losses:
@@ -72,7 +73,7 @@ class Losses:
 
     def __init__(self, steps: Steps, patches: Patches, begins: Callable[[], None],
                  of_loss: Callable[[str, Sequence[Any], Dict[str, Any]], None]) -> None:
-        """`begins` is called before each backward pass; `of_loss` gets the arguments of loss functions."""
+        """`begins` is called before each backward pass; `of_loss` gets the arguments of loss functions in sampled steps."""
         self._steps, self._begins, self._of_loss = steps, begins, of_loss
         self._depth = 0
         self.closed = False
@@ -91,9 +92,11 @@ class Losses:
                 finally:
                     self._depth -= 1
                 if isinstance(result, torch.Tensor) and result.numel() == 1 and not _is_transformed(result):
-                    self._steps.add(Type.LOSS_FUNCTION, GRADIENTS_ENABLED * torch.is_grad_enabled(), name, on_host(result))
-                    mark(result)
-                    self._of_loss(name, arguments, options)
+                    number = on_host(result)
+                    self._steps.add(Type.LOSS_FUNCTION, GRADIENTS_ENABLED * torch.is_grad_enabled(), name, number)
+                    mark(result, number)
+                    if self._steps.sampled:
+                        self._of_loss(name, arguments, options)
                 return result
             return called
         return make
@@ -113,13 +116,20 @@ class Losses:
     def _starts(self, root: torch.Tensor, given: bool) -> None:
         scalar = root.numel() == 1 and not _is_transformed(root)
         name = root.grad_fn.name() if root.grad_fn is not None else "AccumulateGrad"
+        number: Number = on_host(root) if scalar else math.nan
         self._steps.add(Type.BACKWARD, GRADIENT_GIVEN * given | SCALAR_ROOT * scalar, name,
-                        on_host(root) if scalar else math.nan, _factor(root) if scalar else math.nan)
+                        number, _factor(root, number) if scalar else math.nan)
 
     def said(self, value: Any) -> None:
         """The program says what its loss is."""
-        mark(value)
-        self._steps.add(Type.LOSS, a=on_host(value))
+        number = on_host(value)
+        mark(value, number)
+        self._steps.add(Type.LOSS, a=number)
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    """Whether this rank has all of it."""
+    return type(tensor) is torch.Tensor or not hasattr(tensor, "device_mesh")
 
 
 def _is_list(value: Any) -> bool:
@@ -128,4 +138,4 @@ def _is_list(value: Any) -> bool:
 
 def _is_transformed(tensor: torch.Tensor) -> bool:
     """Whether a tensor has no numbers now: within functorch's transforms, or on the device "meta"."""
-    return tensor.device.type == "meta" or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    return tensor.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(tensor)

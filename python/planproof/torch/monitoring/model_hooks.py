@@ -12,6 +12,9 @@ from planproof.torch.monitoring.steps import Steps
 from planproof.torch.relations import unwrapped
 
 TRAINING, GRADIENTS, INFERENCE, AUTOCAST = 1, 2, 4, 8
+_gradients, _inference, _autocast = torch.is_grad_enabled, torch.is_inference_mode_enabled, torch.is_autocast_enabled
+#: Whether autocast is on for any device: that is quicker to ask.
+_any_autocast: Callable[[], bool] = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
 #: How deep tensors are looked for in arguments and results.
 _DEPTH = 4
 
@@ -36,10 +39,14 @@ def named_tensors(name: str, value: Any, depth: int = _DEPTH) -> List[Tuple[str,
             for found in named_tensors(f"{name}.{key}" if name else str(key), each, depth - 1)]
 
 
+def _elements_in(value: Any) -> int:
+    return value.numel() if isinstance(value, torch.Tensor) else sum(each.numel() for each in tensors_in(value))
+
+
 def flags_of(module: nn.Module, device: str) -> int:
     """Modes at a call of a module."""
-    return (TRAINING * bool(module.training) | GRADIENTS * torch.is_grad_enabled() | INFERENCE * torch.is_inference_mode_enabled()
-            | AUTOCAST * torch.is_autocast_enabled(device))
+    return (TRAINING * bool(module.training) | GRADIENTS * _gradients() | INFERENCE * _inference()
+            | AUTOCAST * (_any_autocast() and _autocast(device)))
 
 
 def is_compiled(module: nn.Module) -> bool:
@@ -82,8 +89,7 @@ class ModelHooks:
             if in_backward() or (inner and id(model) in self._active):
                 return
             self._active.discard(id(module))
-            self._steps.add(Type.FORWARD_ENDS, flags_of(module, self._device), name,
-                            c=sum(tensor.numel() for tensor in tensors_in(result)))
+            self._steps.add(Type.FORWARD_ENDS, flags_of(module, self._device), name, c=_elements_in(result))
 
         compiled = getattr(module, "_compiled_call_impl", None)
         if compiled is not None:

@@ -1,6 +1,7 @@
 """One run of a process that is monitored: puts hooks, facts and the journal together."""
 from __future__ import annotations
 
+import atexit
 import os
 import time
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
@@ -11,6 +12,7 @@ from torch import nn
 
 from planproof.errors import RecordingError
 from planproof.torch.monitoring import holdings as held
+from planproof.torch.monitoring.audits import Audited, Audits
 from planproof.torch.monitoring.batches import Batch
 from planproof.torch.monitoring.communication import Communication
 from planproof.torch.monitoring.contributions import Contributions
@@ -48,7 +50,7 @@ class Session:
     """Monitors models and optimizers until `close`."""
 
     def __init__(self, models: Sequence[nn.Module], optimizer: Any, directory: str, every: int,
-                 rename: Optional[Rename], placement: Optional[Placement]) -> None:
+                 rename: Optional[Rename], placement: Optional[Placement], audit: Audited = None) -> None:
         if every < 1:
             raise RecordingError(f"every is {every}: every how many steps value facts are taken, at least 1")
         self.models, self._rename, self._placement = list(models), rename, placement
@@ -66,7 +68,8 @@ class Session:
         self.steps = Steps(self.journal, every)
         self.facts = Facts(self.steps, self.holdings, table)
         self.batch, self._outputs = Batch(), Outputs(self.steps, self.holdings)
-        self._contributions = Contributions(lambda: self.facts)
+        self.audits = Audits(audit, directory, self.rank, self.models, self.optimizers, rename, placement, self.not_observed)
+        self._contributions = Contributions(lambda: self.facts, self.audits.unseen)
         self.tables = Tables(self.steps, self.models, self.optimizers, self._hold, self._renew)
         self.tables.start(self.holdings)
         self._cleared: Set[int] = set()
@@ -83,9 +86,10 @@ class Session:
             if isinstance(model, nn.parallel.DistributedDataParallel):
                 self.not_observed("collectives of DistributedDataParallel", "its reducer calls them without Python")
         self.steps.last_fact = self.batch.taken
-        self.steps.when_ended.append(self._ended)
+        self.steps.when_ended += [self._ended] if self.audits.none else [self._ended, self.audits.ended]
         self._start_step()
         self.journal.flush()
+        atexit.register(self.steps.drain)
 
     def _hold(self) -> Holdings:
         return Holdings(self.models, self.optimizers, self._rename, self._placement)
@@ -93,6 +97,7 @@ class Session:
     def _renew(self, holdings: Holdings) -> None:
         """The models have changed."""
         self.holdings = holdings
+        self.steps.drain()  # steps that have ended are of the table before
         self.facts.renew(holdings, self.journal.tensors(holdings.encoded))
         for index in range(len(self.optimizers)):
             self._hooks.write_options(index, again=True)
@@ -104,19 +109,22 @@ class Session:
             "modules": [[name, class_name(module)] for name, module in self.modules], "optimizers": optimizers})
 
     def _watch(self, names: Sequence[str]) -> None:
-        self._hooks = OptimizerHooks(self.steps, self.optimizers, names, lambda: self.holdings, self._before_step, self._after_step)
+        unseen = self.audits.unseen
+        self._hooks = OptimizerHooks(self.steps, self.optimizers, names, lambda: self.holdings, unseen(self._before_step),
+                                     unseen(self._after_step))
         for index in range(len(self.optimizers)):
             self._hooks.write_options(index)
-        self._calls = ModelHooks(self.steps, self.models, self.device, self._before_forward, self._waiting_gradients, self._outputs.take)
+        self._calls = ModelHooks(self.steps, self.models, self.device, unseen(self._before_forward),
+                                 unseen(self._waiting_gradients), unseen(self._outputs.take))
         for module in self._calls.compiled:
             self.not_observed(f"modules within {class_name(module)}", "they are in a compiled graph")
         inner = [unwrapped(model) for model in self.models]
         known = {id(model): str(number) if len(self.models) > 1 else "" for number, model in enumerate(self.models)}
         known.update({id(module): known[id(model)] for module, model in zip(inner, self.models)})
-        self._functions = TrainingFunctions(self.steps, self._patches, self._hooks, known, self._before_clipping, self._clear,
-                                            self._state_read)
+        self._functions = TrainingFunctions(self.steps, self._patches, self._hooks, known, unseen(self._before_clipping), self._clear,
+                                            unseen(self._state_read))
         self._functions.watch_states(inner)
-        self._losses = Losses(self.steps, self._patches, self._before_backward, self._of_loss)
+        self._losses = Losses(self.steps, self._patches, self._before_backward, unseen(self._of_loss))
         self._communication = Communication(self.steps, self._patches)
 
     def _watch_wrapper(self, wrapper: Any) -> None:
@@ -145,17 +153,21 @@ class Session:
 
     def _start_step(self) -> None:
         self._begun = self._has_begin = False
-        if self.steps.sampled:
+        self._sampling = self.steps.sampled
+        if self._sampling:
             self._calls.sample(self.modules)
             self._contributions.sample()
             self._outputs.start()
 
     def _ended(self, _: int) -> None:
-        self._calls.stop_sampling()
-        self._contributions.stop()
+        if self._sampling:
+            self._calls.stop_sampling()
+            self._contributions.stop()
         self._start_step()
 
     def _before_forward(self, module: nn.Module, arguments: Any) -> None:
+        if not self.audits.none and torch.is_grad_enabled():
+            self.audits.begins()
         if not self._begun:
             self._begun = True
             self.tables.check()
@@ -180,6 +192,7 @@ class Session:
         return nonzero([gradient for gradient in found if gradient is not None])
 
     def _clear(self, _: bool, holder: Any) -> None:
+        self.audits.begins()
         for index, optimizer in enumerate(self.optimizers):
             if holder is optimizer or isinstance(holder, nn.Module):
                 self._cleared.add(index)
@@ -244,6 +257,7 @@ class Session:
 
     def close(self, reason: str, exception: Optional[str] = None) -> None:
         """Takes all hooks away and ends the journal."""
+        self.audits.finish()
         self._functions.closed = self._losses.closed = self._communication.closed = True
         self._calls.close()
         self._contributions.stop()
@@ -252,6 +266,7 @@ class Session:
         self._patches.restore()
         steps = self.steps.number
         self.steps.when_ended = []
+        atexit.unregister(self.steps.drain)
         self.steps.finish()
         content: Dict[str, Any] = {"reason": reason, "steps": steps}
         if exception is not None:

@@ -17,12 +17,16 @@ SAMPLED, LEFT_OUT = 1, 2
 
 #: Steps that may be on their way from a device; then the oldest is waited for.
 MOST_WAITING = 16
+#: Steps without value facts are written together: for how long (ns) they are held back, and how many, fewer than may be waited for.
+LONGEST_HELD, MOST_HELD = 50_000_000, 8
 
 
 def on_host(number: Any) -> Number:
     """A number of the run as an event has it: of a tensor on another device a copy there, which is fetched with the step."""
     if not isinstance(number, torch.Tensor):
         return float(number)
+    if type(number) is torch.Tensor and number.is_cpu:
+        return float(number.item())
     value = number.detach()
     value = value.to_local() if hasattr(value, "to_local") else value
     if value.device.type == "cpu":
@@ -36,9 +40,14 @@ class Steps:
     def __init__(self, journal: Journal, every: int) -> None:
         self.journal, self.every = journal, every
         self.number = 0
+        #: Whether the step, and the next one, have value facts.
+        self.sampled, self.before_sampled = self.is_sampled(0), self.is_sampled(1)
         self.events: List[Event] = []
         self.facts: List[Fact] = []
         self._waiting: Deque[_Written] = deque()
+        self._drained = 0
+        #: Whether a number of an event was on a device: then all events of each step are looked through.
+        self._on_device = False
         self._start = time.perf_counter_ns()
         self._stepped: Set[int] = set()
         self._known_iterations: Set[FrozenSet[int]] = set()
@@ -53,20 +62,14 @@ class Steps:
     def is_sampled(self, number: int) -> bool:
         return number % self.every == 0 or number < FIRST_SAMPLED
 
-    @property
-    def sampled(self) -> bool:
-        return self.is_sampled(self.number)
-
-    @property
-    def before_sampled(self) -> bool:
-        return self.is_sampled(self.number + 1)
-
     def between(self) -> bool:
         """Whether no optimizer has stepped yet in this step."""
         return not self._stepped
 
     def add(self, type: Type, flags: int = 0, subject: Optional[str] = None, a: Number = 0.0, b: Number = 0.0,
             c: Number = 0) -> Event:
+        if a.__class__ is not float or b.__class__ is not float:
+            self._on_device = self._on_device or isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor)
         event = Event(type, flags, subject, a, b, c)
         self.events.append(event)
         return event
@@ -94,18 +97,22 @@ class Steps:
         self._write(*own, False)
 
     def _write(self, events: Sequence[Event], facts: Sequence[Fact], left_out: bool) -> None:
-        last = self.last_fact(self.number)
-        flags = (SAMPLED if self.sampled else 0) | (LEFT_OUT if left_out else 0)
-        self._waiting.append(_Written(self.number, time.perf_counter_ns() - self._start, flags, events,
-                                      [*facts, last] if last is not None else facts, self.overflow))
+        flags, now = LEFT_OUT if left_out else 0, time.perf_counter_ns() - self._start
+        if self.sampled:
+            last = self.last_fact(self.number)
+            flags, facts = flags | SAMPLED, [*facts, last] if last is not None else facts
+        self._waiting.append(_Written(self.number, now, flags, events, facts, self.overflow, self._on_device))
         self.overflow = None
-        self._drain(False)
+        if self.sampled or facts or now - self._drained >= LONGEST_HELD or len(self._waiting) >= MOST_HELD:
+            self._drained = now
+            self.drain()
         self._stepped = set()
         self.number += 1
+        self.sampled, self.before_sampled = self.before_sampled, self.is_sampled(self.number + 1)
         for call in self.when_ended:
             call(self.number - 1)
 
-    def _drain(self, wait: bool) -> None:
+    def drain(self, wait: bool = False) -> None:
         """Writes steps, in order, as far as all of their facts have arrived."""
         while self._waiting and self._waiting[0].resolve(wait or len(self._waiting) > MOST_WAITING):
             step = self._waiting.popleft()
@@ -119,17 +126,17 @@ class Steps:
         if self.events or self.facts:
             events, facts, self.events, self.facts = self.events, self.facts, [], []
             self._write(events, facts, False)
-        self._drain(True)
+        self.drain(True)
 
 
 class _Written:
     """A step that has ended, until its facts have arrived from the device. Numbers of events come together."""
 
     def __init__(self, number: int, time: int, flags: int, events: Sequence[Event], facts: Sequence[Fact],
-                 overflow: Optional[torch.Tensor]) -> None:
+                 overflow: Optional[torch.Tensor], on_device: bool) -> None:
         self.number, self.time, self.flags, self.events, self.facts = number, time, flags, events, facts
         self._places = [(event, name) for event in events for name in ("a", "b")
-                        if isinstance(getattr(event, name), torch.Tensor)]
+                        if isinstance(getattr(event, name), torch.Tensor)] if on_device else []
         self._overflow = Fetched(overflow.detach().reshape(())) if isinstance(overflow, torch.Tensor) and overflow.numel() == 1 else None
         self._numbers = Fetched(torch.stack([getattr(event, name) for event, name in self._places])) if self._places else None
 

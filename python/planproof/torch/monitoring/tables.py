@@ -46,8 +46,9 @@ class Tables:
                               for key, value in unwrapped(model).named_parameters(remove_duplicate=False)))
 
     def check(self, again: bool = False) -> None:
-        """Writes a new table if there is one. `again`: which tensors require gradients was looked at in this step."""
-        trainable = again or self.holdings.still_trainable()
+        """Writes a new table if there is one. `again`: which tensors require gradients was looked at in this step. In steps that
+        are not sampled only a few are, in turn."""
+        trainable = again or self.holdings.still_trainable(self._steps.sampled)
         if trainable and not self._dirty and not self._steps.sampled:
             return
         self._dirty = False

@@ -1,6 +1,7 @@
 """Sees what a training loop calls besides models and optimizers: clipping, loss scalers, schedulers, clearing of gradients, states."""
 from __future__ import annotations
 
+import functools
 import math
 import struct
 from typing import Any, Callable, Dict, Iterable, List, Sequence, Tuple
@@ -61,7 +62,7 @@ class TrainingFunctions:
 
         def clip_with_norm(original: Callable[..., Any]) -> Callable[..., Any]:
             def called(parameters: Any, max_norm: float, total_norm: Any, *rest: Any, **options: Any) -> Any:
-                parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+                parameters = _listed(parameters)
                 self._before_clipping(parameters)
                 self._steps.add(Type.CLIP_BY_NORM, 0, None, _norm(total_norm), float(max_norm), _bits_of(self._norm_type))
                 return original(parameters, max_norm, total_norm, *rest, **options)
@@ -69,7 +70,7 @@ class TrainingFunctions:
 
         def clip_value(original: Callable[..., Any]) -> Callable[..., Any]:
             def called(parameters: Any, clip_value: float, *rest: Any, **options: Any) -> Any:
-                parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+                parameters = _listed(parameters)
                 self._before_clipping(parameters)
                 self._steps.add(Type.CLIP_BY_VALUE, b=float(clip_value))
                 return original(parameters, clip_value, *rest, **options)
@@ -219,12 +220,22 @@ def _subclasses(kind: type) -> List[type]:
     return [each for one in kind.__subclasses__() for each in (one, *_subclasses(one))]
 
 
+@functools.lru_cache(maxsize=16)
 def _bits_of(number: float) -> int:
     return int(struct.unpack("<q", struct.pack("<d", number))[0])
 
 
+def _listed(parameters: Any) -> Any:
+    """Parameters that can be gone through twice."""
+    if isinstance(parameters, list):
+        return parameters
+    return [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+
+
 def _norm(total: Any) -> Any:
     """A norm as it was returned; NaN if each rank has only its part of it."""
+    if type(total) is torch.Tensor:
+        return on_host(total)
     placements: Tuple[Any, ...] = getattr(total, "placements", ())
     if any(not placement.is_replicate() for placement in placements):
         return math.nan

@@ -11,6 +11,11 @@ RANKS = 2
 OPTIMIZER = "adamw"
 
 WIDTH, BATCH, CLASSES = 16, 8, 6
+CLIP = 0.5
+
+
+def network():
+    return nn.Sequential(nn.Linear(WIDTH, 32), nn.ReLU(), nn.LayerNorm(32), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, CLASSES))
 
 
 class Reduction:
@@ -37,8 +42,7 @@ class Training:
     def __init__(self, run):
         self.run = run
         torch.manual_seed(run.seed + (run.rank if run.faulty("unequal_start") else 0))
-        network = nn.Sequential(nn.Linear(WIDTH, 32), nn.ReLU(), nn.LayerNorm(32), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, CLASSES))
-        self.model = DistributedDataParallel(network, init_sync=not run.faulty("unequal_start"))
+        self.model = DistributedDataParallel(network(), init_sync=not run.faulty("unequal_start"))
         self.reduction = Reduction(run)
         if run.settings.fault in ("sum_for_average", "lost_part") or run.varied("hook"):
             self.model.register_comm_hook(None, self.reduction.reduce)
@@ -74,7 +78,7 @@ class Training:
                 self.run.note(loss)
                 loss.backward()
         if not (self.run.faulty("clip_one_rank", step) and self.run.rank == 1):
-            nn.utils.clip_grad_norm_(self.model.parameters(), 0.5)
+            nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
         self.optimizer.step()
 
     def loss(self, step):

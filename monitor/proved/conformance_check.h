@@ -1,0 +1,15 @@
+// Checks that a step has what the proved iteration has: its collectives, and gradients of what it
+// trains.
+#ifndef PLANPROOF_MONITOR_PROVED_CONFORMANCE_CHECK_H_
+#define PLANPROOF_MONITOR_PROVED_CONFORMANCE_CHECK_H_
+
+#include "monitor/proved/step_view.h"
+
+namespace planproof::monitor {
+
+// The step need not be sampled.
+void CheckConformance(StepView* view, StepFindings* findings);
+
+}  // namespace planproof::monitor
+
+#endif  // PLANPROOF_MONITOR_PROVED_CONFORMANCE_CHECK_H_
