@@ -187,7 +187,7 @@ TEST(CausalRings, ARightRingIsFoldedAndProved) {
   }
 }
 
-std::map<std::string, TensorId> Named(const sdfg::Graph& graph) {
+std::map<std::string, TensorId> TensorsByName(const sdfg::Graph& graph) {
   std::map<std::string, TensorId> named;
   for (size_t t = 0; t < graph.tensors.size(); ++t)
     named.try_emplace(graph.tensors[t].name, static_cast<TensorId>(t));
@@ -214,8 +214,8 @@ void ExpectSameValues(const CausalRing& ring) {
   std::mt19937 random(ring.ranks);
   std::uniform_real_distribution<double> number(-2, 2);
   std::map<TensorId, DenseTensor> inputs, folded_inputs;
-  const std::map<std::string, TensorId> names = Named(problem.parallel);
-  const std::map<std::string, TensorId> others = Named(folded->parallel);
+  const std::map<std::string, TensorId> names = TensorsByName(problem.parallel);
+  const std::map<std::string, TensorId> others = TensorsByName(folded->parallel);
   for (size_t t = 0; t < problem.parallel.tensors.size(); ++t) {
     const sdfg::Tensor& tensor = problem.parallel.tensors[t];
     if (tensor.producer != kNone) continue;
@@ -273,14 +273,14 @@ TEST(CausalRings, FoldedTensorsHaveTheValuesOfWhatTheyStandFor) {
   }
 }
 
-struct Deviation {
+struct CausalDeviation {
   std::string what, from, to;
   bool folds = false;  // all rounds do the same
 };
 
-class Deviates : public testing::TestWithParam<Deviation> {};
+class CausalRingDeviates : public testing::TestWithParam<CausalDeviation> {};
 
-TEST_P(Deviates, IsNotProved) {
+TEST_P(CausalRingDeviates, IsNotProved) {
   CausalRing ring;
   ring.instead = {{GetParam().from, GetParam().to}};
   EXPECT_EQ(lineage::rounds::FoldRounds(ProblemOf(ring)).has_value(), GetParam().folds);
@@ -288,50 +288,53 @@ TEST_P(Deviates, IsNotProved) {
   if (GetParam().folds) ExpectSameValues(ring);
 }
 
-std::string Weights(const std::string& round, const std::string& start) {
+std::string WeightsStart(const std::string& round, const std::string& start) {
   return absl::StrCat("\"out\": \"w[", round, "]\", \"attrs\": {\"start\": \"=", start);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, Deviates,
+    All, CausalRingDeviates,
     testing::Values(
         // Of all ranks and rounds.
-        Deviation{"a_key_more", "* 4)\"", "* 4) + 1\""},
-        Deviation{"a_block_more", "* 4)\"", "* 4) + 4\""},
-        Deviation{"twice_the_block", "(cp) * 4 -", "(cp) * 8 -"},
-        Deviation{"piece_times_three", "% 8) * 4)", "% 8) * 3)"},
-        Deviation{"changes_turned", R"("in": ["m[3]", "m[4]"])", R"("in": ["m[4]", "m[3]"])"},
-        Deviation{"gradients_subtracted", R"({"op": "add", "in": ["gw1)",
-                  R"({"op": "sub", "in": ["gw1)", true},
+        CausalDeviation{"a_key_more", "* 4)\"", "* 4) + 1\""},
+        CausalDeviation{"a_block_more", "* 4)\"", "* 4) + 4\""},
+        CausalDeviation{"twice_the_block", "(cp) * 4 -", "(cp) * 8 -"},
+        CausalDeviation{"piece_times_three", "% 8) * 4)", "% 8) * 3)"},
+        CausalDeviation{"changes_turned", R"("in": ["m[3]", "m[4]"])", R"("in": ["m[4]", "m[3]"])"},
+        CausalDeviation{"gradients_subtracted", R"({"op": "add", "in": ["gw1)",
+                        R"({"op": "sub", "in": ["gw1)", true},
         // Of one round.
-        Deviation{"first_round_sees_less", Weights("0", "(cp)"), Weights("0", "0 - 1 + (cp)"),
-                  true},
-        Deviation{"one_round_sees_all", Weights("3", "(cp)"), Weights("3", "64 + (cp)")},
-        Deviation{"one_round_sees_none", Weights("3", "(cp)"), Weights("3", "0 - 64 + (cp)")},
-        Deviation{"last_round_a_block_off", Weights("7", "(cp)"), Weights("7", "4 + (cp)")},
-        Deviation{"piece_of_the_round_before", "((cp + 5) % 8) * 4", "((cp + 6) % 8) * 4"},
+        CausalDeviation{"first_round_sees_less", WeightsStart("0", "(cp)"),
+                        WeightsStart("0", "0 - 1 + (cp)"), true},
+        CausalDeviation{"one_round_sees_all", WeightsStart("3", "(cp)"),
+                        WeightsStart("3", "64 + (cp)")},
+        CausalDeviation{"one_round_sees_none", WeightsStart("3", "(cp)"),
+                        WeightsStart("3", "0 - 64 + (cp)")},
+        CausalDeviation{"last_round_a_block_off", WeightsStart("7", "(cp)"),
+                        WeightsStart("7", "4 + (cp)")},
+        CausalDeviation{"piece_of_the_round_before", "((cp + 5) % 8) * 4", "((cp + 6) % 8) * 4"},
         // On one rank: (cp + 5) / 8 - (cp + 4) / 8 is 1 on rank 3.
-        Deviation{"one_rank_a_block_off", Weights("7", "(cp)"),
-                  Weights("7", "4 * ((cp + 5) / 8 - (cp + 4) / 8) + (cp)")},
+        CausalDeviation{"one_rank_a_block_off", WeightsStart("7", "(cp)"),
+                        WeightsStart("7", "4 * ((cp + 5) / 8 - (cp + 4) / 8) + (cp)")},
         // Sums and their derivatives.
-        Deviation{"factor_of_another_round", R"("in": ["L[3]", "f[4]"])",
-                  R"("in": ["L[3]", "f[3]"])"},
-        Deviation{"not_scaled", R"({"op": "add", "in": ["ol[4]", "bl[4]"], "out": "L[4]"})",
-                  R"({"op": "add", "in": ["L[3]", "bl[4]"], "out": "L[4]"})"},
-        Deviation{"sum_of_another_block", R"("in": ["oa[4]", "ba[4]"])",
-                  R"("in": ["oa[4]", "ba[3]"])"},
-        Deviation{"weights_to_an_old_maximum", R"("in": ["s[4]", "m[4]"], "out": "w[4]")",
-                  R"("in": ["s[4]", "m[3]"], "out": "w[4]")"},
-        Deviation{"gradient_not_scaled", R"("grad": {"ba[4]": "gba[4]"})",
-                  R"("grad": {"ba[4]": "gA[7]"})"},
-        Deviation{"gradient_of_the_round_after", R"("grad": {"bl[4]": "gbl[4]"})",
-                  R"("grad": {"bl[4]": "gbl[5]"})"},
-        Deviation{"home_the_wrong_way", R"("shift": -1)", R"("shift": 1)"},
-        Deviation{"one_gradient_the_wrong_way", R"("shift": -1, "in": "gk[4]")",
-                  R"("shift": 1, "in": "gk[4]")"},
-        Deviation{"one_gradient_twice", R"("in": ["gq[4]", "gq1[3]"])",
-                  R"("in": ["gq[4]", "gq1[4]"])"}),
-    [](const testing::TestParamInfo<Deviation>& deviation) { return deviation.param.what; });
+        CausalDeviation{"factor_of_another_round", R"("in": ["L[3]", "f[4]"])",
+                        R"("in": ["L[3]", "f[3]"])"},
+        CausalDeviation{"not_scaled", R"({"op": "add", "in": ["ol[4]", "bl[4]"], "out": "L[4]"})",
+                        R"({"op": "add", "in": ["L[3]", "bl[4]"], "out": "L[4]"})"},
+        CausalDeviation{"sum_of_another_block", R"("in": ["oa[4]", "ba[4]"])",
+                        R"("in": ["oa[4]", "ba[3]"])"},
+        CausalDeviation{"weights_to_an_old_maximum", R"("in": ["s[4]", "m[4]"], "out": "w[4]")",
+                        R"("in": ["s[4]", "m[3]"], "out": "w[4]")"},
+        CausalDeviation{"gradient_not_scaled", R"("grad": {"ba[4]": "gba[4]"})",
+                        R"("grad": {"ba[4]": "gA[7]"})"},
+        CausalDeviation{"gradient_of_the_round_after", R"("grad": {"bl[4]": "gbl[4]"})",
+                        R"("grad": {"bl[4]": "gbl[5]"})"},
+        CausalDeviation{"home_the_wrong_way", R"("shift": -1)", R"("shift": 1)"},
+        CausalDeviation{"one_gradient_the_wrong_way", R"("shift": -1, "in": "gk[4]")",
+                        R"("shift": 1, "in": "gk[4]")"},
+        CausalDeviation{"one_gradient_twice", R"("in": ["gq[4]", "gq1[3]"])",
+                        R"("in": ["gq[4]", "gq1[4]"])"}),
+    [](const testing::TestParamInfo<CausalDeviation>& deviation) { return deviation.param.what; });
 
 }  // namespace
 }  // namespace planproof::inference

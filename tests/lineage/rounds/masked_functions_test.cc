@@ -17,7 +17,7 @@ using sdfg::Op;
 constexpr int64_t kRanks = 8, kBlock = 4;
 
 // What round r does at rank c: the bound, and how it is compared.
-struct Round {
+struct RoundOfRing {
   std::function<int64_t(int64_t round, int64_t rank)> bound = [](int64_t round, int64_t rank) {
     return kBlock * (rank - (rank + kRanks - round) % kRanks);
   };
@@ -26,14 +26,14 @@ struct Round {
   int other_function_in = -1;  // the round that squares
 };
 
-ExprId Mask(const Round& of, int64_t r, int64_t c, ExprId query, ExprId key,
+ExprId Mask(const RoundOfRing& of, int64_t r, int64_t c, ExprId query, ExprId key,
             IndexFunctionBuilder* b) {
   if (r == of.other_form_in) key = b->IntScale(2, key);
   return b->Binary(of.compare, key, b->IntAdd(query, b->Int(of.bound(r, c))));
 }
 
 // y[c, q, k] = x[c, q, k] where the mask holds, 0 elsewhere: a branch for each rank.
-IndexFunction Product(const Round& of, int64_t r) {
+IndexFunction Product(const RoundOfRing& of, int64_t r) {
   IndexFunctionBuilder b("product");
   const int x = b.AddInput("x", sdfg::Shape{kRanks, kBlock, kBlock}, DType::kFloat32);
   const int y = b.AddOutput("y", sdfg::Shape{kRanks, kBlock, kBlock}, DType::kFloat32);
@@ -54,7 +54,7 @@ IndexFunction Product(const Round& of, int64_t r) {
 }
 
 // y[c, q] = the largest of the value before, if there is one, and the x[c, q, k] that are left.
-IndexFunction Largest(const Round& of, int64_t r) {
+IndexFunction Largest(const RoundOfRing& of, int64_t r) {
   IndexFunctionBuilder b("largest");
   const int x = b.AddInput("x", sdfg::Shape{kRanks, kBlock, kBlock}, DType::kFloat32);
   const int before = r == 0 ? -1 : b.AddInput("before", {kRanks, kBlock}, DType::kFloat32);
@@ -78,7 +78,8 @@ IndexFunction Largest(const Round& of, int64_t r) {
   return made;
 }
 
-MaskedRounds Rounds(const Round& of, IndexFunction (*make)(const Round&, int64_t)) {
+MaskedRounds RoundsMadeBy(const RoundOfRing& of,
+                          IndexFunction (*make)(const RoundOfRing&, int64_t)) {
   MaskedRounds rounds;
   for (int64_t r = 0; r < kRanks; ++r)
     rounds.functions.push_back(std::make_shared<IndexFunction>(make(of, r)));
@@ -88,35 +89,39 @@ MaskedRounds Rounds(const Round& of, IndexFunction (*make)(const Round&, int64_t
   return rounds;
 }
 
-bool Folds(const Round& of) { return ProductOfAllRounds(Rounds(of, Product)).has_value(); }
-bool IsNumber(const Round& of) { return MaximumOfAllRounds(Rounds(of, Largest), 0, 1).has_value(); }
+bool Folds(const RoundOfRing& of) {
+  return ProductOfAllRounds(RoundsMadeBy(of, Product)).has_value();
+}
+bool IsNumber(const RoundOfRing& of) {
+  return MaximumOfAllRounds(RoundsMadeBy(of, Largest), 0, 1).has_value();
+}
 
-Round OneOff(int64_t round, int64_t rank, int64_t by) {
-  Round of;
+RoundOfRing OneOff(int64_t round, int64_t rank, int64_t by) {
+  RoundOfRing of;
   const auto right = of.bound;
   of.bound = [=](int64_t r, int64_t c) { return right(r, c) + (r == round && c == rank ? by : 0); };
   return of;
 }
 
 TEST(MaskedFunctions, OneBoundForAllRounds) {
-  const auto product = ProductOfAllRounds(Rounds({}, Product));
+  const auto product = ProductOfAllRounds(RoundsMadeBy({}, Product));
   ASSERT_TRUE(product.has_value());
   EXPECT_EQ(product->outputs[0].shape(product->vars),
             (sdfg::Shape{kRanks, kRanks, kBlock, kBlock}));
   EXPECT_EQ(product->inputs[0].shape, (sdfg::Shape{kRanks, kRanks, kBlock, kBlock}));
-  Round less;
+  RoundOfRing less;
   less.compare = Op::kIntLess;
-  const auto strict = ProductOfAllRounds(Rounds(less, Product));
+  const auto strict = ProductOfAllRounds(RoundsMadeBy(less, Product));
   ASSERT_TRUE(strict.has_value());
   EXPECT_NE(product->Serialize(), strict->Serialize());
 }
 
 TEST(MaskedFunctions, ABoundThatIsOffAtOneRankInOneRoundDoesNotFold) {
-  for (const auto [round, rank] : {std::pair{0, 0}, {0, 5}, {0, 7}}) {
+  for (const auto& [round, rank] : {std::pair{0, 0}, {0, 5}, {0, 7}}) {
     EXPECT_FALSE(Folds(OneOff(round, rank, 1))) << round << " " << rank;
     EXPECT_FALSE(Folds(OneOff(round, rank, -1))) << round << " " << rank;
   }
-  for (const auto [round, rank] : {std::pair{1, 0}, {3, 5}, {7, 6}, {7, 7}}) {
+  for (const auto& [round, rank] : {std::pair{1, 0}, {3, 5}, {7, 6}, {7, 7}}) {
     EXPECT_FALSE(Folds(OneOff(round, rank, rank >= round ? -100 : 100))) << round << " " << rank;
   }
 }
@@ -129,17 +134,17 @@ TEST(MaskedFunctions, ABoundBeyondAllIndicesIsAnyOfThem) {
 
 TEST(MaskedFunctions, AnotherFormOrFunctionInOneRoundDoesNotFold) {
   for (const int round : {0, 1, 7}) {
-    Round of;
+    RoundOfRing of;
     of.other_function_in = round;
     EXPECT_FALSE(Folds(of)) << round;
   }
-  Round of;
+  RoundOfRing of;
   of.other_form_in = 0;
   EXPECT_FALSE(Folds(of));
 }
 
 TEST(MaskedFunctions, ARanksOwnPieceIsNotThatOfAnotherRound) {
-  Round of;  // as if all ranks had the piece of the round after
+  RoundOfRing of;  // as if all ranks had the piece of the round after
   of.bound = [](int64_t round, int64_t rank) {
     return kBlock * (rank - (rank + kRanks - round - 1) % kRanks);
   };
@@ -150,10 +155,10 @@ TEST(MaskedFunctions, AMaximumIsANumberIfRoundZeroLeavesOne) {
   EXPECT_TRUE(IsNumber({}));
   EXPECT_TRUE(IsNumber(OneOff(3, 2, 1)));    // whatever a later round leaves
   EXPECT_FALSE(IsNumber(OneOff(0, 2, -1)));  // query 0 of rank 2 has no key
-  Round strict;
+  RoundOfRing strict;
   strict.compare = Op::kIntLess;
   EXPECT_FALSE(IsNumber(strict));
-  Round all;
+  RoundOfRing all;
   all.bound = [](int64_t, int64_t) { return kBlock; };
   EXPECT_TRUE(IsNumber(all));
 }
