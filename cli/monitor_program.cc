@@ -34,6 +34,11 @@ struct OperatorWord {
   const char* name;
   OperatorKind kind;
 };
+// Their results' sizes depend on elements.
+constexpr const char* kSizedByData[] = {
+    "aten.nonzero.default",      "aten.masked_select.default",    "aten.unique_dim.default",
+    "aten._unique2.default",     "aten.repeat_interleave.Tensor", "aten.unique_consecutive.default",
+    "aten.nonzero_numpy.default"};
 constexpr OperatorWord kOperatorWords[] = {
     {"aten.clone.default", OperatorKind::kCopies},
     {"aten.copy_.default", OperatorKind::kCopies},
@@ -126,6 +131,10 @@ class ProgramOfOneTrace {
     }
     op.name = executed.op;
     op.kind = OperatorKindOf(executed.op);
+    program_.sizes_by_data = program_.sizes_by_data ||
+                             std::any_of(std::begin(kSizedByData), std::end(kSizedByData),
+                                         [&](const char* word) { return executed.op == word; }) ||
+                             IndexesByTruth(executed);
     for (const Value& value : executed.args) AddTokens(value, &op.arguments);
     for (const auto& [key, value] : executed.kwargs) {
       if (value.kind == Value::Kind::kOther) continue;
@@ -139,11 +148,23 @@ class ProgramOfOneTrace {
     op.writes = executed.writes;
   }
 
+  // `index` with a mask gives as many elements as the mask chooses.
+  bool IndexesByTruth(const Executed& executed) const {
+    if (executed.op != "aten.index.Tensor" || executed.args.size() < 2) return false;
+    const std::vector<frontend::torch::TensorNumber> indices =
+        frontend::torch::TensorsIn(executed.args[1]);
+    return std::any_of(indices.begin(), indices.end(), [&](frontend::torch::TensorNumber index) {
+      return trace_.tensors[index].dtype == sdfg::DType::kBool;
+    });
+  }
+
   void AddCollective(const Collective& collective, monitor::ProgramOperator* op) {
     static constexpr std::array<const char*, 4> kReductions = {"sum", "avg", "max", "min"};
     op->name = frontend::torch::CollectiveName(collective.kind);
     op->kind = OperatorKind::kCollective;
     op->group = trace_.groups[collective.group];
+    program_.sizes_by_data =
+        program_.sizes_by_data || !collective.in_splits.empty() || !collective.out_splits.empty();
     AddText(kReductions.at(static_cast<size_t>(collective.reduce)), &op->arguments);
     if (collective.factor) AddReal(collective.factor->ToDouble(), &op->arguments);
     for (const int64_t number : {int64_t{collective.root}, int64_t{collective.peer}}) {

@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "lineage/rounds/piece_functions.h"
 #include "lineage/rounds/rounds.h"
+#include "lineage/rounds/without_copies.h"
 #include "sdfg/collectives.h"
+#include "sdfg/coordinate_functions.h"
 
 namespace planproof::lineage::rounds {
 
@@ -158,19 +160,73 @@ class Folder {
                        OperatorKind::kSelectInstance, {piece}, tensor_of_.back());
       }
       case Family::Kind::kComputed:
-        tensor_of_.push_back(Apply(family.first, family.output));
+        tensor_of_.push_back(family.function == nullptr
+                                 ? Apply(family.first, family.output)
+                                 : ApplyToPieces(family.first, *family.function));
         return tensor_of_.back() != kNone;
+      case Family::Kind::kScaled:
+        return AddScaled(family);
       case Family::Kind::kMaximum:
         return AddMaximum(family);
     }
     return false;
   }
 
+  // What stands for the operators of all rounds, whose functions differ, with the piece as a
+  // coordinate. kNone if an operand is gone or has not these coordinates.
+  TensorId ApplyToPieces(OperatorId first, const IndexFunction& function) {
+    const Operator& op = graph_.operators[first];
+    const Tensor& like = graph_.tensors[op.outputs[0]];
+    std::vector<TensorId> inputs;
+    for (const TensorId t : op.inputs) {
+      const int family = rounds_.first_of[t];
+      if (family >= static_cast<int>(tensor_of_.size())) return kNone;
+      inputs.push_back(family >= 0 ? tensor_of_[family] : number_[t]);
+      if (inputs.back() == kNone ||
+          TensorAt(inputs.back()).axes != (family >= 0 ? WithPieces(like.axes) : like.axes)) {
+        return kNone;
+      }
+    }
+    const TensorId result = AddOver(like, WithPieces(like.axes));
+    return Connect(function, OperatorKind::kCompute, std::move(inputs), result) ? result : kNone;
+  }
+
+  // Members are the first's gradient, say, scaled: x exp(M - the last M).
+  bool AddScaled(const Family& family) {
+    const TensorId x = number_[family.members.back()];
+    const TensorId last = number_[rounds_.families[family.scale].members.back()];
+    if (x == kNone || last == kNone) return false;
+    const std::vector<AxisId> axes = TensorAt(x).axes;
+    const TensorId scales = tensor_of_[family.scale];
+    if (TensorAt(last).axes != axes || TensorAt(scales).axes != WithPieces(axes)) return false;
+    tensor_of_.push_back(AddOver(graph_.tensors[family.members.back()], WithPieces(axes)));
+    return Connect(ScaledByPiece(TensorAt(x).shape, TensorAt(scales).shape, TensorAt(x).dtype,
+                                 axes.size(), family.scale_dims),
+                   OperatorKind::kCompute, {x, scales, last}, tensor_of_.back());
+  }
+
+  // Where masks leave elements out, the last maximum is that of all elements plus a value that can
+  // be anything.
+  bool AddMaskedLast(const Family& family, TensorId last) {
+    const TensorId of_piece = ApplyToPieces(family.first, *family.function);
+    if (of_piece == kNone) return false;
+    const Tensor& like = graph_.tensors[family.members.back()];
+    const TensorId of_all = AddOver(like, TensorAt(last).axes);
+    const TensorId anything = AddInput(like, TensorAt(last).axes);
+    return Reduce(of_piece, pieces_, sdfg::ReduceKind::kMax, of_all) &&
+           Connect(sdfg::AddAll(TensorAt(last).shape, like.dtype, 2), OperatorKind::kCompute,
+                   {of_all, anything}, last);
+  }
+
+  bool AddUnmaskedLast(const Family& family, TensorId last) {
+    const TensorId of_piece = Apply(family.first, 0);
+    return of_piece != kNone && Reduce(of_piece, pieces_, sdfg::ReduceKind::kMax, last);
+  }
+
   bool AddMaximum(const Family& family) {
     const TensorId last = number_[family.members.back()];
-    const TensorId of_piece = Apply(family.first, 0);
-    if (last == kNone || of_piece == kNone ||
-        !Reduce(of_piece, pieces_, sdfg::ReduceKind::kMax, last)) {
+    if (last == kNone || !(family.function == nullptr ? AddUnmaskedLast(family, last)
+                                                      : AddMaskedLast(family, last))) {
       return false;
     }
     const std::vector<AxisId> axes = WithPieces(TensorAt(last).axes);
@@ -236,7 +292,8 @@ class Folder {
                        OperatorKind::kSelectInstance, {by_piece}, result);
       }
       case Total::Kind::kRescaled: {
-        const TensorId terms = Apply(total.first, 0), scales = tensor_of_[total.family];
+        const TensorId terms = total.terms < 0 ? Apply(total.first, 0) : tensor_of_[total.terms];
+        const TensorId scales = tensor_of_[total.family];
         const TensorId last = number_[rounds_.families[total.family].members.back()];
         if (terms == kNone || last == kNone) return false;
         const std::vector<AxisId>& axes = TensorAt(result).axes;
@@ -273,14 +330,21 @@ class Folder {
   std::vector<TensorId> tensor_of_;  // by family
 };
 
+std::optional<Rounds> RoundsOf(const Problem& problem) {
+  std::vector<TensorId> required;
+  for (const RequiredRelation& relation : problem.required) required.push_back(relation.parallel);
+  return FindRounds(problem.parallel, required);
+}
+
 }  // namespace
 
 std::optional<Problem> FoldRounds(const Problem& problem) {
-  std::vector<TensorId> required;
-  for (const RequiredRelation& relation : problem.required) required.push_back(relation.parallel);
-  const std::optional<Rounds> rounds = FindRounds(problem.parallel, required);
+  const std::optional<Rounds> rounds_as_read = RoundsOf(problem);
+  if (rounds_as_read.has_value()) return Folder(problem, *rounds_as_read).Run();
+  const Problem plain = WithoutCopies(problem);
+  const std::optional<Rounds> rounds = RoundsOf(plain);
   if (!rounds.has_value()) return std::nullopt;
-  return Folder(problem, *rounds).Run();
+  return Folder(plain, *rounds).Run();
 }
 
 }  // namespace planproof::lineage::rounds

@@ -73,7 +73,9 @@ absl::StatusOr<IndexFunction> RescaledSum(const Shape& terms, const Shape& scale
   std::vector<ExprId> of_term = own;
   of_term.insert(of_term.begin() + pieces, builder.Index(piece));
   std::vector<ExprId> of_last(own.begin(), own.begin() + pieces);
-  for (const int dim : dims) of_last.push_back(own[axes + static_cast<size_t>(dim)]);
+  for (const int dim : dims) {
+    of_last.push_back(dim < 0 ? builder.Int(0) : own[axes + static_cast<size_t>(dim)]);
+  }
   std::vector<ExprId> of_scale = of_last;
   of_scale.insert(of_scale.begin() + pieces, builder.Index(piece));
   const ExprId change = builder.Binary(Op::kAdd, builder.Element(m, of_scale),
@@ -81,6 +83,32 @@ absl::StatusOr<IndexFunction> RescaledSum(const Shape& terms, const Shape& scale
   const ExprId term =
       builder.Binary(Op::kMul, builder.Element(b, of_term), builder.Unary(Op::kExp, change));
   builder.SetBody(y, builder.Reduce(Op::kSum, piece, term));
+  return Finish(&builder);
+}
+
+absl::StatusOr<IndexFunction> ScaledByPiece(const Shape& x, const Shape& scales, DType dtype,
+                                            size_t axes, const std::vector<int>& dims) {
+  IndexFunctionBuilder builder("scaled");
+  const auto pieces = static_cast<std::ptrdiff_t>(axes);
+  const int value = builder.AddInput("x", x, dtype);
+  const int m = builder.AddInput("scales", scales, dtype);
+  const int last = builder.AddInput("last", Without(scales, pieces), dtype);
+  Shape shape = x;
+  shape.insert(shape.begin() + pieces, scales[axes]);
+  const int y = builder.AddOutput("y", shape, dtype);
+  const std::vector<ExprId> own = Indices(&builder, y);
+  std::vector<ExprId> of_x = own;
+  of_x.erase(of_x.begin() + pieces);
+  std::vector<ExprId> of_scale(own.begin(), own.begin() + pieces + 1);
+  for (const int dim : dims) {
+    of_scale.push_back(dim < 0 ? builder.Int(0) : own[axes + 1 + static_cast<size_t>(dim)]);
+  }
+  std::vector<ExprId> of_last = of_scale;
+  of_last.erase(of_last.begin() + pieces);
+  const ExprId change = builder.Binary(Op::kAdd, builder.Element(m, of_scale),
+                                       builder.Unary(Op::kNeg, builder.Element(last, of_last)));
+  builder.SetBody(
+      y, builder.Binary(Op::kMul, builder.Element(value, of_x), builder.Unary(Op::kExp, change)));
   return Finish(&builder);
 }
 

@@ -19,10 +19,15 @@ absl::StatusOr<sdfg::IndexFunction> AddBroadcast(const sdfg::Shape& shape, sdfg:
                                                  size_t without);
 
 // y[c.., i..] = sum over p: terms[c.., p, i..] * exp(scales[c.., p, m..] - last[c.., m..]): `axes`
-// coordinates c, and each of m that dimension of i which `dims` says.
+// coordinates c, and each of m that dimension of i which `dims` says, 0 where it says -1.
 absl::StatusOr<sdfg::IndexFunction> RescaledSum(const sdfg::Shape& terms, const sdfg::Shape& scales,
                                                 sdfg::DType dtype, size_t axes,
                                                 const std::vector<int>& dims);
+
+// y[c.., p, i..] = x[c.., i..] * exp(scales[c.., p, m..] - last[c.., m..]), likewise.
+absl::StatusOr<sdfg::IndexFunction> ScaledByPiece(const sdfg::Shape& x, const sdfg::Shape& scales,
+                                                  sdfg::DType dtype, size_t axes,
+                                                  const std::vector<int>& dims);
 
 }  // namespace planproof::lineage::rounds
 

@@ -29,15 +29,21 @@ bool IsPlain(const IndexFunction& f) {
 
 const Node& Body(const IndexFunction& f) { return f.nodes[f.outputs[0].body]; }
 
+// The index, which is 0 where there is one only.
+bool IsDimension(const IndexFunction& f, ExprId id, VarId dim) {
+  const Node& index = f.nodes[id];
+  if (index.op == Op::kIntConst) return index.value == 0 && f.vars[dim].extent == 1;
+  return index.op == Op::kIndex && index.var == dim;
+}
+
 // The element of an input of the output's shape at the output's own index: the input, or -1.
-int OwnElement(const IndexFunction& f, ExprId id) {
+int OwnElement(const IndexFunction& f, ExprId id, size_t output = 0) {
   const Node& node = f.nodes[id];
-  const std::vector<VarId>& dims = f.outputs[0].dims;
+  const std::vector<VarId>& dims = f.outputs[output].dims;
   if (node.op != Op::kElement || node.args.size() != dims.size()) return -1;
   for (size_t d = 0; d < dims.size(); ++d) {
-    const Node& index = f.nodes[node.args[d]];
-    if (index.op != Op::kIndex || index.var != dims[d] ||
-        f.inputs[node.input].shape[d] != f.vars[dims[d]].extent) {
+    if (f.inputs[node.input].shape[d] != f.vars[dims[d]].extent ||
+        !IsDimension(f, node.args[d], dims[d])) {
       return -1;
     }
   }
@@ -72,7 +78,8 @@ class Comparison {
              absl::FunctionRef<bool(int, int)> same_input)
       : a_(a), b_(b), same_input_(same_input) {}
 
-  bool Run(ExprId x, ExprId y) {
+  bool Run(ExprId x, ExprId y, const std::vector<std::pair<VarId, VarId>>& vars = {}) {
+    same_.insert(vars.begin(), vars.end());
     const std::vector<VarId>&dims = a_.outputs[0].dims, &others = b_.outputs[0].dims;
     if (dims.size() != others.size()) return false;
     for (size_t d = 0; d < dims.size(); ++d) {
@@ -225,6 +232,61 @@ std::optional<Rescaling> RescalingOf(const IndexFunction& f) {
 bool SameValue(const IndexFunction& a, ExprId value_a, const IndexFunction& b, ExprId value_b,
                absl::FunctionRef<bool(int, int)> same_input) {
   return IsPlain(a) && IsPlain(b) && Comparison(a, b, same_input).Run(value_a, value_b);
+}
+
+bool SameExpression(const IndexFunction& a, ExprId value_a, const IndexFunction& b, ExprId value_b,
+                    const std::vector<std::pair<VarId, VarId>>& vars,
+                    absl::FunctionRef<bool(int, int)> same_input) {
+  return Comparison(a, b, same_input).Run(value_a, value_b, vars);
+}
+
+int OwnElementOf(const IndexFunction& f, size_t output, ExprId id) {
+  return OwnElement(f, id, output);
+}
+
+int CopiedInput(const IndexFunction& f, size_t output) {
+  const sdfg::FunctionOutput& y = f.outputs[output];
+  if (y.body == kNoExpr || !f.premises.empty() || sdfg::IsInteger(y.dtype)) return -1;
+  const int input = OwnElement(f, y.body, output);
+  return input >= 0 && f.inputs[input].dtype == y.dtype ? input : -1;
+}
+
+bool IsExponential(const IndexFunction& f) {
+  return IsPlain(f) && f.inputs.size() == 1 && Body(f).op == Op::kExp &&
+         OwnElement(f, Body(f).args[0]) == 0;
+}
+
+std::optional<Difference> DifferenceOf(const IndexFunction& f) {
+  if (!IsPlain(f) || f.inputs.size() != 2 || Body(f).op != Op::kAdd) return std::nullopt;
+  for (const auto& [plus, minus] : Orders(Body(f))) {
+    if (f.nodes[minus].op != Op::kNeg) continue;
+    const Difference found = {OwnElement(f, plus), OwnElement(f, f.nodes[minus].args[0])};
+    if (found.a >= 0 && found.b >= 0 && found.a != found.b) return found;
+  }
+  return std::nullopt;
+}
+
+std::vector<Scaling> ScalingsOf(const IndexFunction& f) {
+  std::vector<Scaling> found;
+  if (!IsPlain(f) || Body(f).op != Op::kMul) return found;
+  for (const auto& [own, other] : Orders(Body(f))) {
+    const Node& factor = f.nodes[other];
+    Scaling scaling = {OwnElement(f, own), factor.input, {}};
+    if (scaling.x < 0 || factor.op != Op::kElement || factor.input == scaling.x) continue;
+    bool fits = true;
+    for (size_t d = 0; d < factor.args.size() && fits; ++d) {
+      const std::vector<VarId>& dims = f.outputs[0].dims;
+      const Node& index = f.nodes[factor.args[d]];
+      const int64_t extent = f.inputs[factor.input].shape[d];
+      const auto at =
+          index.op == Op::kIndex ? std::find(dims.begin(), dims.end(), index.var) : dims.end();
+      fits = at == dims.end() ? index.op == Op::kIntConst && index.value == 0 && extent == 1
+                              : f.vars[*at].extent == extent;
+      scaling.factor_dims.push_back(at == dims.end() ? -1 : static_cast<int>(at - dims.begin()));
+    }
+    if (fits) found.push_back(std::move(scaling));
+  }
+  return found;
 }
 
 }  // namespace planproof::lineage::rounds

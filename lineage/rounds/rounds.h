@@ -8,6 +8,7 @@
 #define PLANPROOF_LINEAGE_ROUNDS_ROUNDS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -22,10 +23,18 @@ struct Family {
     kComputed,    // output `output` of operators of one function, `first` that of the first round;
                   // operands are those of a family in the same round, or the same in all rounds
     kMaximum,     // each the larger of the one before and what `first` makes of its own round
+    kScaled,      // the last, which no round makes, times exp(M[r] - M[n - 1]): M the family
+                  // `scale`, read at the dimensions `scale_dims`
   } kind = Kind::kTravelling;
   std::vector<sdfg::TensorId> members;  // by round
   sdfg::OperatorId first = sdfg::kNone;
   int output = 0;
+  // With explicit coordinates and the piece after them. Of kComputed: what stands for the operators
+  // of all rounds, where their functions differ. Of kMaximum, where a mask leaves out elements of
+  // what is compared: the maximum of all of them; members are numbers, not more is known.
+  std::shared_ptr<const sdfg::IndexFunction> function;
+  int scale = -1;
+  std::vector<int> scale_dims;  // by dimension of the scales: the output's, -1 where there is one
 };
 
 // What is left of a value that rounds carry on, after the last: `result`, once all is added up.
@@ -42,6 +51,7 @@ struct Total {
   int family = 0;
   sdfg::OperatorId first = sdfg::kNone;
   std::vector<int> scale_dims;
+  int terms = -1;  // of kRescaled: the family b, if it is one
 };
 
 struct Rounds {

@@ -96,11 +96,18 @@ class AuditJudge : public Judge {
       return;
     }
     const RankProgram run = RelevantPart(*whole);
+    const std::vector<int32_t> candidates = mapping.Candidates(rank);
+    if (HaveOtherLayers(monitors_.programs[candidates[0]], run)) {
+      Note(NoticeKind::kNotApplicable, absl::StrCat("rank ", rank),
+           "the run has other layers than the proof: operators are not compared", findings);
+      return;
+    }
     ProgramComparison best;
-    for (const int32_t proved : mapping.Candidates(rank)) {
+    for (const int32_t proved : candidates) {
       ProgramComparison own =
           ComparePrograms(monitors_.programs[proved], run, mapping.ratios(), mapping.same_group());
-      const bool better = &own == &best || !own.difference || own.compared > best.compared;
+      const bool better =
+          proved == candidates[0] || !own.difference || own.compared > best.compared;
       if (better) best = std::move(own);
       if (!best.difference) break;
     }

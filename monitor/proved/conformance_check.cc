@@ -65,7 +65,7 @@ class Conformance {
   Conformance(StepView* view, StepFindings* findings) : view_(view), findings_(findings) {}
 
   void Run() {
-    if (view_->layout.contradicted || !IsIteration()) return;
+    if (view_->layout.contradicted || !IsIteration(view_->run, view_->step)) return;
     for (const auto& [rank, step] : view_->step.ranks) found_[rank] = CollectivesIn(*step);
     types_agree_ = TypesAgree();
     int64_t order = 0;
@@ -76,17 +76,6 @@ class Conformance {
   }
 
  private:
-  // All optimizers step, each on every rank.
-  bool IsIteration() const {
-    for (const auto& [rank, step] : view_->step.ranks) {
-      const auto header = view_->run.headers.find(rank);
-      if (header == view_->run.headers.end() || step->left_out) return false;
-      const auto steps = static_cast<size_t>(CountEvents(*step, EventType::kOptimizerEnds));
-      if (steps == 0 || steps != header->second.optimizers.size()) return false;
-    }
-    return true;
-  }
-
   // Whether parameters have the types of the proof: then collectives have, too.
   bool TypesAgree() const {
     const StepOfRank& first = *view_->step.ranks.begin()->second;
@@ -141,6 +130,7 @@ class Conformance {
         NoteNotObserved(collective);
         continue;
       }
+      if (!has && !view_->follows_iteration) continue;
       findings_->Checked(TierOf());
       if (has) continue;
       if (group.empty()) group = line;
@@ -211,6 +201,16 @@ class Conformance {
 };
 
 }  // namespace
+
+bool IsIteration(const Run& run, const StepOfRun& step) {
+  for (const auto& [rank, own] : step.ranks) {
+    const auto header = run.headers.find(rank);
+    if (header == run.headers.end() || own->left_out) return false;
+    const auto steps = static_cast<size_t>(CountEvents(*own, EventType::kOptimizerEnds));
+    if (steps == 0 || steps != header->second.optimizers.size()) return false;
+  }
+  return !step.ranks.empty();
+}
 
 void CheckConformance(StepView* view, StepFindings* findings) {
   if (view->layout.axes.size() == view->monitors.axes.size()) Conformance(view, findings).Run();

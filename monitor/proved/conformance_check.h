@@ -7,6 +7,9 @@
 
 namespace planproof::monitor {
 
+// Whether all optimizers of the run step in it, each on every rank.
+bool IsIteration(const Run& run, const StepOfRun& step);
+
 // The step need not be sampled.
 void CheckConformance(StepView* view, StepFindings* findings);
 

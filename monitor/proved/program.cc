@@ -132,6 +132,7 @@ class ProgramReduction {
   RankProgram Renumbered() {
     RankProgram own;
     own.rank = program_.rank;
+    own.sizes_by_data = program_.sizes_by_data;
     std::map<int32_t, int32_t> memory, tensors;
     const auto memory_number = [&](int32_t number) {
       const auto [at, is_new] = memory.try_emplace(number, own.memory.size());

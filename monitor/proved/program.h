@@ -76,6 +76,8 @@ struct RankProgram {
   std::vector<ProgramTensor> tensors;
   std::vector<ProgramOperator> operators;
   std::vector<int32_t> updated;  // memory of what the iteration is for
+  // Some tensors have sizes that data decide, as those of experts' tokens: no size is compared.
+  bool sizes_by_data = false;
 };
 
 // Operators from which parameters, buffers and states are computed, in order; what reads the data

@@ -36,6 +36,10 @@ struct ProgramComparison {
 ProgramComparison ComparePrograms(const RankProgram& proved, const RankProgram& run,
                                   const SizeRatios& ratios, const SameGroup& same_group);
 
+// One has parameters of layers that the other does not have, of which both have some: names differ
+// in numbers between dots alone.
+bool HaveOtherLayers(const RankProgram& proved, const RankProgram& run);
+
 // "all_reduce(sum, float32[16, 8]) over ranks 0, 1", for people.
 std::string OperatorText(const RankProgram& program, const ProgramOperator& op);
 

@@ -56,11 +56,9 @@ class ProgramWriter {
       tensors.push_back(std::move(entry));
     }
     for (const ProgramOperator& each : program.operators) operators.push_back(Operator(each));
-    return {{"rank", program.rank},
-            {"memory", std::move(memory)},
-            {"tensors", std::move(tensors)},
-            {"operators", std::move(operators)},
-            {"updated", program.updated}};
+    return {{"rank", program.rank},          {"memory", std::move(memory)},
+            {"tensors", std::move(tensors)}, {"operators", std::move(operators)},
+            {"updated", program.updated},    {"sizes_by_data", program.sizes_by_data}};
   }
 
   MonitorJson Operator(const ProgramOperator& op) {
@@ -129,7 +127,8 @@ class ProgramReader {
   }
 
   absl::StatusOr<RankProgram> ReadRank(const MonitorValue& value) {
-    PLAN_RETURN_IF_ERROR(value.Allow({"rank", "memory", "tensors", "operators", "updated"}));
+    PLAN_RETURN_IF_ERROR(
+        value.Allow({"rank", "memory", "tensors", "operators", "updated", "sizes_by_data"}));
     RankProgram program;
     PLAN_ASSIGN_OR_RETURN(const MonitorValue rank, value.At("rank"));
     PLAN_ASSIGN_OR_RETURN(program.rank, rank.Whole(0, kMostProgramRanks));
@@ -143,6 +142,8 @@ class ProgramReader {
     }
     PLAN_ASSIGN_OR_RETURN(const MonitorValue updated, value.At("updated"));
     PLAN_ASSIGN_OR_RETURN(program.updated, Positions(updated, program.memory.size()));
+    PLAN_ASSIGN_OR_RETURN(const MonitorValue by_data, value.At("sizes_by_data"));
+    PLAN_ASSIGN_OR_RETURN(program.sizes_by_data, by_data.Truth());
     return program;
   }
 

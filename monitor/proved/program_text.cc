@@ -1,5 +1,12 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "monitor/proved/program_comparison.h"
 
 namespace planproof::monitor {
@@ -57,6 +64,32 @@ std::string OperatorText(const RankProgram& program, const ProgramOperator& op) 
     absl::StrAppend(&text, " over ranks ", absl::StrJoin(op.group, ", "));
   }
   return text;
+}
+
+bool HaveOtherLayers(const RankProgram& proved, const RankProgram& run) {
+  const auto pattern_of = [](const std::string& name) {
+    std::vector<std::string> words = absl::StrSplit(name, '.');
+    for (std::string& word : words) {
+      if (std::all_of(word.begin(), word.end(), absl::ascii_isdigit)) word = "#";
+    }
+    return absl::StrJoin(words, ".");
+  };
+  const auto named = [&](const RankProgram& program) {
+    std::map<std::string, std::string> patterns;  // by name
+    for (const ProgramMemory& memory : program.memory) {
+      if (memory.role == MemoryRole::kParameter) patterns[memory.name] = pattern_of(memory.name);
+    }
+    return patterns;
+  };
+  const std::map<std::string, std::string> a = named(proved), b = named(run);
+  const auto has_more = [](const auto& more, const auto& other) {
+    std::set<std::string> patterns;
+    for (const auto& [name, pattern] : other) patterns.insert(pattern);
+    return std::any_of(more.begin(), more.end(), [&](const auto& entry) {
+      return !other.contains(entry.first) && patterns.contains(entry.second);
+    });
+  };
+  return has_more(a, b) || has_more(b, a);
 }
 
 std::string PlaceOfSource(const std::string& source) {

@@ -30,10 +30,13 @@ class ProvedJudge : public Judge {
 
   void Observe(const Run& run, const StepOfRun& step, Findings* findings) override {
     NoteLossScale(step);
+    const bool follows_iteration = std::exchange(was_iteration_, false);
     if (!IsOfAllRanks(run, step, findings)) return;
     Lay(step, findings);
     StepView view(run, step, layout_, monitors_);
     view.loss_is_scaled = loss_is_scaled_;
+    view.follows_iteration = follows_iteration;
+    was_iteration_ = IsIteration(run, step);
     StepFindings own;
     const bool sampled = IsSampled(step);
     if (sampled) {
@@ -161,6 +164,7 @@ class ProvedJudge : public Judge {
   RunLayout layout_;
   bool values_fail_ = false, calls_fail_ = false;  // in the last step that shows them
   bool loss_is_scaled_ = false;
+  bool was_iteration_ = false;  // the last step
   std::set<std::string> compared_;  // tensors of which values were
   bool was_sampled_ = false;
   std::set<std::tuple<std::string, std::string, std::string>> noted_;

@@ -68,6 +68,9 @@ class StepView {
   const StepOfRun& step;
   const RunLayout& layout;
   const ProvedMonitors& monitors;
+  // What is called after optimizers have stepped is in the next step: it is there in those that
+  // follow an iteration.
+  bool follows_iteration = false;
   bool loss_is_scaled = false;  // backward gives multiples of gradients, in this step or earlier
 
  private:

@@ -59,6 +59,63 @@ def test_flat_parts(tmp_path):
     assert any(tensor.get("flat") == [0] for tensor in monitors["tensors"])
 
 
+def collectives_of(monitors):
+    return {(each["kind"], monitors["axes"][axis][0]) for each in monitors["collectives"] for axis in each["axes"]}
+
+
+def test_collectives_of_the_iteration_are_written(tmp_path):
+    monitors = monitors_of("fsdp2_tp_clip", tmp_path)
+    assert collectives_of(monitors) == {("all_gather", "dp"), ("reduce_scatter", "dp"), ("all_reduce", "dp"),
+                                        ("all_gather", "tp"), ("reduce_scatter", "tp"), ("all_reduce", "tp")}
+    assert {each["dtype"] for each in monitors["collectives"]} == {"float32"}
+    assert all(":" in each["place"] and "ranks" not in each for each in monitors["collectives"])
+
+
+@pytest.mark.parametrize("program", ["ddp", "grad_accumulation"])
+def test_gradients_are_means_of_what_ranks_contribute(program, tmp_path):
+    for tensor in monitors_of(program, tmp_path)["tensors"]:
+        assert tensor["contributions"] == {"factor": 0.5, "axes": [0]}
+        assert tensor["dtype"] == "float32"
+
+
+def test_gradients_that_no_rank_has_as_a_whole_are_no_combination(tmp_path):
+    assert all("contributions" not in tensor for tensor in monitors_of("fsdp2", tmp_path)["tensors"])
+
+
+def test_a_plan_names_its_tensors(tmp_path):
+    file = tmp_path / "monitors.json"
+    plan = os.path.join(os.path.dirname(os.path.dirname(HERE)), "examples", "daily", "fsdp.json")
+    done = subprocess.run([BINARY, "verify", "-q", "--no-cache", plan, "--monitors-out", str(file)], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    monitors = json.loads(file.read_text())
+    assert monitors["axes"] == [["dp", 4]]
+    assert [tensor["name"] for tensor in monitors["tensors"]] == ["scale", "w1", "w2"]
+    for tensor in monitors["tensors"]:
+        assert tensor["cut"][0] == [0] and "parameter" in {each["set"] for each in tensor["sets"]}
+
+
+def extended(file, *options):
+    folder = os.path.join(HERE, "traces", "fsdp2_dp64")
+    return verify(folder, file, "--extend", "dp=64", *options)
+
+
+def test_ranks_that_were_not_recorded_have_monitors(tmp_path):
+    file = tmp_path / "monitors.json"
+    done = extended(file, "--force")
+    assert done.returncode == 0, done.stderr
+    monitors = json.loads(file.read_text())
+    assert monitors["axes"] == [["dp", 64]]
+    assert monitors["tensors"] and all(cut_of(tensor) == {0} for tensor in monitors["tensors"])
+
+
+def test_extended_verdicts_are_to_be_anchored_too(tmp_path):
+    file = tmp_path / "monitors.json"
+    done = extended(file)
+    assert done.returncode == 64 and "not anchored" in done.stderr
+    assert not file.exists()
+
+
 def test_nothing_is_written_of_a_verdict_that_is_not_anchored(tmp_path):
     file = tmp_path / "monitors.json"
     done = verify(os.path.join(HERE, "traces", "ddp"), file)

@@ -69,6 +69,25 @@ TEST(CheckConformance, ACollectiveThatIsLackingIsAnAlarmThoughTheStepIsNotSample
   EXPECT_THAT(alarm.statement, HasSubstr("has none"));
 }
 
+// What gathers updated parameters comes after the optimizers' step, so journals have it in the next.
+TEST(CheckConformance, WhatComesAfterTheOptimizerIsNotAskedForInAStepThatFollowsNoIteration) {
+  for (const int first : {0, 2}) {
+    WrittenRun run;
+    const Findings findings = Judged(&run, [&](int k) {
+      for (int rank = 0; rank < 4; ++rank) {
+        // In the step before, a loss scaler has left the optimizers' step out.
+        run.run.headers[rank].optimizers.resize(k == first - 1 ? 2 : 1);
+        if (k == first) run.collectives[rank].clear();
+      }
+    });
+    EXPECT_THAT(findings.alarms, IsEmpty());
+  }
+  WrittenRun run;
+  const Findings findings = Judged(&run, [&](int) { run.collectives.clear(); });
+  ASSERT_EQ(findings.alarms.size(), 1u);
+  EXPECT_EQ(findings.alarms[0].step, 1);
+}
+
 TEST(CheckConformance, AnotherGroupAndAnotherTypeAreAlarms) {
   WrittenRun run;
   Findings findings = Judged(&run, [&](int k) {

@@ -40,9 +40,8 @@ def programs():
     return sorted(os.path.basename(path)[:-len(".right")] for path in glob.glob(os.path.join(TRACES, "*.right")))
 
 
-def export(binary, name, file):
-    """Writes the monitors of the right program."""
-    folder = os.path.join(TRACES, f"{name}.right")
+def export_of(binary, folder, file):
+    """Writes the monitors of recorded traces. Gives the error, or nothing."""
     traces = [os.path.join(folder, "reference.trace"), *sorted(glob.glob(os.path.join(folder, "rank*.trace")))]
     done = subprocess.run([binary, "verify", "-q", "--no-cache", *traces, "--monitors-out", file, "--force"], capture_output=True,
                           text=True, check=False)
@@ -91,7 +90,7 @@ def main():
                 kept = os.path.join(options.keep or own, name if fault else f"{name}.right")
                 os.makedirs(os.path.dirname(kept), exist_ok=True)
                 file = kept + ".monitors"
-                error = export(options.binary, name, file)
+                error = export_of(options.binary, os.path.join(TRACES, f"{name}.right"), file)
                 found = Judged([], [], [], error) if error else judge(
                     options.binary, ProgramRun(name, fault=fault, seed=options.seed, steps=STEPS), file, kept)
             if found.error:

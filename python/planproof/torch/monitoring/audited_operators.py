@@ -60,6 +60,7 @@ class AuditRecorder(Recorder):
             self.failure = "another dispatch mode is active when the step begins"
             return
         self._hooks.enter_context(self.places.followed())
+        self._hooks.enter_context(self._waits())
         _push_mode(self)
 
     def stop(self) -> None:
