@@ -24,7 +24,7 @@ constexpr size_t kMaxLinesOfRecord = 20;
 // Written from the declarations of operators, whose words and code it repeats line by line.
 constexpr char kGeneratedPage[] = "docs/operators.md";
 
-std::set<std::string> Rooms() {
+std::set<std::string> DocumentedRooms() {
   std::set<std::string> rooms;
   for (const auto& entry : fs::directory_iterator(PLANPROOF_SOURCE_DIR)) {
     const std::string name = entry.path().filename();
@@ -45,7 +45,7 @@ std::vector<std::string> LinesOfPage(const std::string& path) {
 
 // Below all directories, and in the root.
 std::vector<SourceFile> Pages() {
-  std::vector<SourceFile> pages = Sources(Rooms(), {".md"});
+  std::vector<SourceFile> pages = Sources(DocumentedRooms(), {".md"});
   for (const char* name : {"README.md", "CONTRIBUTING.md"}) {
     pages.push_back({name, "", LinesOfPage(name)});
   }
@@ -105,14 +105,14 @@ std::vector<std::string> LinksIn(const std::string& line) {
   return links;
 }
 
-std::string DirectoryOf(const std::string& path) { return fs::path(path).parent_path().string(); }
+std::string FolderOf(const std::string& path) { return fs::path(path).parent_path().string(); }
 
 // Paths from the root to which a page links.
 std::set<std::string> LinkedFrom(const std::string& page) {
   std::set<std::string> linked;
   for (const std::string& line : LinesOfPage(page)) {
     for (const std::string& link : LinksIn(line)) {
-      linked.insert((fs::path(DirectoryOf(page)) / link).lexically_normal().string());
+      linked.insert((fs::path(FolderOf(page)) / link).lexically_normal().string());
     }
   }
   return linked;
@@ -144,7 +144,7 @@ TEST(Documentation, LinksLeadToFiles) {
     for (size_t i = 0; i < page.lines.size(); ++i) {
       for (const std::string& link : LinksIn(page.lines[i])) {
         ++links;
-        EXPECT_TRUE(fs::exists(fs::path(PLANPROOF_SOURCE_DIR) / DirectoryOf(page.path) / link))
+        EXPECT_TRUE(fs::exists(fs::path(PLANPROOF_SOURCE_DIR) / FolderOf(page.path) / link))
             << page.path << ":" << i + 1 << ": there is no " << link;
       }
     }
@@ -156,7 +156,7 @@ TEST(Documentation, LinksLeadToFiles) {
 }
 
 TEST(Documentation, HeadersBeginWithWhatTheyDo) {
-  std::set<std::string> rooms = Rooms();
+  std::set<std::string> rooms = DocumentedRooms();
   rooms.erase("tests");
   const std::vector<SourceFile> headers = Sources(rooms, {".h"});
   EXPECT_GT(headers.size(), 400u);
@@ -178,7 +178,7 @@ TEST(Documentation, HeadersBeginWithWhatTheyDo) {
 TEST(Documentation, EveryPageIsListedInTheReadme) {
   const std::set<std::string> linked = LinkedFrom("README.md");
   for (const SourceFile& page : Sources({"docs"}, {".md"})) {
-    if (DirectoryOf(page.path) != "docs") continue;
+    if (FolderOf(page.path) != "docs") continue;
     EXPECT_TRUE(linked.contains(page.path)) << "README.md does not list " << page.path;
   }
 }

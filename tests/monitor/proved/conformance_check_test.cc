@@ -69,7 +69,8 @@ TEST(CheckConformance, ACollectiveThatIsLackingIsAnAlarmThoughTheStepIsNotSample
   EXPECT_THAT(alarm.statement, HasSubstr("has none"));
 }
 
-// What gathers updated parameters comes after the optimizers' step, so journals have it in the next.
+// What gathers updated parameters comes after the optimizers' step, so journals have it in the
+// next.
 TEST(CheckConformance, WhatComesAfterTheOptimizerIsNotAskedForInAStepThatFollowsNoIteration) {
   for (const int first : {0, 2}) {
     WrittenRun run;
