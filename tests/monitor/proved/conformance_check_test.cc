@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "monitor/proved/proved_judge.h"
@@ -137,13 +138,16 @@ TEST(CheckConformance, PlacesThatContradictTheProofAreNotApplicable) {
   EXPECT_THAT(Judged(&run, [&](int) { run.collectives.clear(); }).alarms, IsEmpty());
 }
 
-TEST(CheckConformance, WhatTheProofTrainsIsNotFrozen) {
+TEST(CheckConformance, WhatTheProofTrainsAndIsFrozenIsADifference) {
   WrittenRun run;
   for (auto& [rank, table] : run.tables) (*table)[0].trainable = false;
   const Findings findings = Judged(&run, [](int) {});
-  ASSERT_EQ(findings.alarms.size(), 1u);
-  EXPECT_EQ(findings.alarms[0].rule, "trained");
-  EXPECT_EQ(findings.alarms[0].subject, "layers.0.weight");
+  EXPECT_THAT(findings.alarms, IsEmpty());
+  const auto of_trained = [](const Notice& notice) { return notice.rule == "trained"; };
+  const auto found = std::find_if(findings.notices.begin(), findings.notices.end(), of_trained);
+  ASSERT_NE(found, findings.notices.end());
+  EXPECT_EQ(found->kind, NoticeKind::kDifference);
+  EXPECT_EQ(found->subject, "layers.0.weight");
 }
 
 TEST(CheckConformance, WhatAStepLacksIsToldWithWhatItsValuesShow) {
