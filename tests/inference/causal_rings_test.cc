@@ -16,7 +16,7 @@
 #include "inference/relation_inference.h"
 #include "lineage/rounds/fold_rounds.h"
 #include "sdfg/dense_evaluator.h"
-#include "stages/verify.h"
+#include "strategy/verify.h"
 
 namespace planproof::inference {
 namespace {
@@ -170,7 +170,7 @@ stages::Verdict VerdictOf(const CausalRing& ring) {
   stages::VerifyOptions options;
   options.jobs = 1;
   options.inference = &relations;
-  return stages::Verify(ProblemOf(ring), options).verdict;
+  return strategy::Verify(ProblemOf(ring), options).verdict;
 }
 
 TEST(CausalRings, ARightRingIsFoldedAndProved) {
