@@ -10,11 +10,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "diagnosis/copies.h"
 #include "diagnosis/describe.h"
 #include "diagnosis/multiples.h"
 #include "diagnosis/odd_operator.h"
 #include "diagnosis/operands.h"
+#include "inference/copies.h"
 #include "inference/integer_patterns.h"
 #include "lineage/multiple.h"
 #include "sdfg/dense_evaluator.h"

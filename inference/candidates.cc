@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "diagnosis/copies.h"
+#include "inference/copies.h"
 
 namespace planproof::inference {
 
@@ -33,7 +33,7 @@ TensorId PieceOf(const sdfg::Graph& graph, const std::vector<TensorId>& first, O
 }  // namespace
 
 bool JoinsAny(const sdfg::Graph& graph) {
-  const std::vector<TensorId> first = diagnosis::FirstOfCopies(graph);
+  const std::vector<TensorId> first = FirstOfCopies(graph);
   Operands operands;
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     const auto id = static_cast<TensorId>(t);
@@ -49,7 +49,7 @@ Candidates::Candidates(const sdfg::Graph& logical, Buckets buckets, Opening open
       operands_(*operands),
       constant_(std::move(constant)),
       computed_from_(logical.tensors.size()) {
-  if (buckets == Buckets::kAreTheirPieces) first_ = diagnosis::FirstOfCopies(logical);
+  if (buckets == Buckets::kAreTheirPieces) first_ = FirstOfCopies(logical);
   for (const sdfg::Operator& op : logical.operators) {
     if (op.kind == sdfg::OperatorKind::kMultiple) continue;
     for (const TensorId out : op.outputs) {

@@ -1,5 +1,5 @@
-// An attempt describes one step of a run towards an answer, and what came of it: data for reports.
-// Nothing is decided by it.
+// Describes one step of a run towards an answer, and what came of it: data for reports. Nothing is
+// decided by it.
 #ifndef PLANPROOF_STAGES_ATTEMPT_H_
 #define PLANPROOF_STAGES_ATTEMPT_H_
 

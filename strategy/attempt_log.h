@@ -1,4 +1,4 @@
-// The log of attempts records what a run tries (stages/attempt.h), and says it in words.
+// Records what a run tries (stages/attempt.h), and says it in words.
 #ifndef PLANPROOF_STRATEGY_ATTEMPT_LOG_H_
 #define PLANPROOF_STRATEGY_ATTEMPT_LOG_H_
 

@@ -1,5 +1,5 @@
-// The forms of a problem are tried one after the other: with rounds or ranks folded, and as it was
-// read (kForms of strategy_table.h).
+// Tries the forms of a problem one after the other: with rounds or ranks folded, and as it was read
+// (kForms of strategy_table.h).
 #ifndef PLANPROOF_STRATEGY_FORM_ATTEMPTS_H_
 #define PLANPROOF_STRATEGY_FORM_ATTEMPTS_H_
 

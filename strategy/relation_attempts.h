@@ -1,4 +1,4 @@
-// One form of a problem is tried with what the files state of the plan's tensors, and with what
+// Tries one form of a problem with what the files state of the plan's tensors, and with what
 // inference adds where they state little (kRelations of strategy_table.h).
 #ifndef PLANPROOF_STRATEGY_RELATION_ATTEMPTS_H_
 #define PLANPROOF_STRATEGY_RELATION_ATTEMPTS_H_

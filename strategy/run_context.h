@@ -1,4 +1,4 @@
-// A run context holds what the steps of one run share.
+// Holds what the steps of one run share.
 #ifndef PLANPROOF_STRATEGY_RUN_CONTEXT_H_
 #define PLANPROOF_STRATEGY_RUN_CONTEXT_H_
 

@@ -1,6 +1,6 @@
-// The strategy table says what is tried for an answer, in which order and for how long. A form of
-// the problem is tried after the other (kForms), and in each form what may be known of the plan's
-// tensors (kRelations), until a row answers. docs/architecture.md explains the order.
+// Lists what is tried for an answer, in which order and for how long. One form of the problem is
+// tried after the other (kForms), and in each form what may be known of the plan's tensors
+// (kRelations), until a row answers. docs/architecture.md explains the order.
 #ifndef PLANPROOF_STRATEGY_STRATEGY_TABLE_H_
 #define PLANPROOF_STRATEGY_STRATEGY_TABLE_H_
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "diagnosis/describe.h"
-#include "diagnosis/movement.h"
+#include "inference/movement.h"
 #include "shape_reduction/replay.h"
 #include "stages/cone.h"
 #include "strategy/aside.h"
@@ -29,7 +29,7 @@ constexpr uint64_t kSeed = 1;
 // Not where it is computed with, only where it comes from.
 bool OnlyMoves(const sdfg::Operator& op) {
   return op.kind == sdfg::OperatorKind::kUninitialised || sdfg::IsCommunication(op.kind) ||
-         diagnosis::TakesElementsByPlace(*op.function);
+         inference::TakesElementsByPlace(*op.function);
 }
 
 // The problem with memory that nothing has written holding this.

@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 // `frontend`, `report`, `cli`, `python` and tests read or write text for a living.
 const std::vector<std::string>& Checked() {
   static const std::vector<std::string> layers = {
-      "solver",   "sdfg",          "lineage",       "shape_reduction", "inference",
-      "stages",   "runtime_check", "verdict_cache", "cluster",         "generator",
-      "mutation", "anchor",        "monitor"};
+      "solver",        "sdfg",          "lineage", "shape_reduction", "inference", "stages",
+      "runtime_check", "verdict_cache", "cluster", "generator",       "mutation",  "anchor",
+      "monitor",       "diagnosis",     "smt",     "strategy"};
   return layers;
 }
 

@@ -47,7 +47,8 @@ void Contribute(WrittenRun* run, float times) {
   }
 }
 
-Findings Judged(const std::function<void(int, WrittenRun*)>& change, double factor = 0.5) {
+Findings JudgedContributions(const std::function<void(int, WrittenRun*)>& change,
+                             double factor = 0.5) {
   WrittenRun run;
   const std::unique_ptr<Judge> judge = MakeProvedJudge(WithContributions(factor));
   Findings findings;
@@ -61,15 +62,16 @@ Findings Judged(const std::function<void(int, WrittenRun*)>& change, double fact
 }
 
 TEST(CheckContributions, TheMeanIsNoAlarm) {
-  const Findings without = Judged([](int, WrittenRun*) {});
-  const Findings findings = Judged([](int, WrittenRun* run) { Contribute(run, 2); });
+  const Findings without = JudgedContributions([](int, WrittenRun*) {});
+  const Findings findings = JudgedContributions([](int, WrittenRun* run) { Contribute(run, 2); });
   EXPECT_THAT(findings.alarms, IsEmpty());
   EXPECT_GT(findings.checked[static_cast<int>(Tier::kProved)],
             without.checked[static_cast<int>(Tier::kProved)]);
 }
 
 TEST(CheckContributions, TheSumInsteadOfTheMeanIsAnAlarmWithItsPlace) {
-  const Findings findings = Judged([](int k, WrittenRun* run) { Contribute(run, k == 1 ? 1 : 2); });
+  const Findings findings =
+      JudgedContributions([](int k, WrittenRun* run) { Contribute(run, k == 1 ? 1 : 2); });
   ASSERT_EQ(findings.alarms.size(), 1u);
   EXPECT_EQ(findings.alarms[0].rule, "contributions");
   EXPECT_EQ(findings.alarms[0].step, 1);
@@ -79,7 +81,7 @@ TEST(CheckContributions, TheSumInsteadOfTheMeanIsAnAlarmWithItsPlace) {
 }
 
 TEST(CheckContributions, AnotherGroupIsAnAlarm) {
-  const Findings findings = Judged([](int k, WrittenRun* run) {
+  const Findings findings = JudgedContributions([](int k, WrittenRun* run) {
     Contribute(run, 2);
     if (k == 2) std::swap(run->contributions[1], run->contributions[3]);
   });
@@ -88,7 +90,7 @@ TEST(CheckContributions, AnotherGroupIsAnAlarm) {
 }
 
 TEST(CheckContributions, ContributionsOfSeveralBackwardsAreAddedUp) {
-  const Findings findings = Judged([](int, WrittenRun* run) {
+  const Findings findings = JudgedContributions([](int, WrittenRun* run) {
     Contribute(run, 1);
     for (auto& [rank, backwards] : run->contributions) backwards.push_back(backwards[0]);
   });
@@ -100,14 +102,14 @@ TEST(CheckContributions, WhatWasLeftOverOrScaledIsNotCompared) {
   forward.c = 2;
   scale.a = 1024;
   for (const Event& event : {forward, scale}) {
-    const Findings findings = Judged([&](int, WrittenRun* run) {
+    const Findings findings = JudgedContributions([&](int, WrittenRun* run) {
       Contribute(run, 5);
       for (int rank = 0; rank < 4; ++rank) run->calls[rank] = {event};
     });
     EXPECT_THAT(findings.alarms, IsEmpty());
   }
   // Cleared between forward and backward.
-  const Findings findings = Judged([&](int, WrittenRun* run) {
+  const Findings findings = JudgedContributions([&](int, WrittenRun* run) {
     Contribute(run, 5);
     for (int rank = 0; rank < 4; ++rank) {
       run->calls[rank] = {forward, {.type = EventType::kZeroGrad}, {.type = EventType::kBackward}};
@@ -117,7 +119,7 @@ TEST(CheckContributions, WhatWasLeftOverOrScaledIsNotCompared) {
 }
 
 TEST(CheckContributions, RoundingHidesWhatCancels) {
-  const Findings findings = Judged([](int, WrittenRun* run) {
+  const Findings findings = JudgedContributions([](int, WrittenRun* run) {
     Contribute(run, 1);
     for (auto& [rank, backwards] : run->contributions) {
       for (float& element : backwards[0].at(kReplicated)) {

@@ -1,15 +1,15 @@
 // Recognizes operators that compute nothing: views, parts, rearrangements, and what joins several
 // tensors.
-#ifndef PLANPROOF_DIAGNOSIS_MOVEMENT_H_
-#define PLANPROOF_DIAGNOSIS_MOVEMENT_H_
+#ifndef PLANPROOF_INFERENCE_MOVEMENT_H_
+#define PLANPROOF_INFERENCE_MOVEMENT_H_
 
 #include "sdfg/index_function.h"
 
-namespace planproof::diagnosis {
+namespace planproof::inference {
 
 // Each result is an element of an operand, or a constant, and its place alone says which.
 bool TakesElementsByPlace(const sdfg::IndexFunction& function);
 
-}  // namespace planproof::diagnosis
+}  // namespace planproof::inference
 
-#endif  // PLANPROOF_DIAGNOSIS_MOVEMENT_H_
+#endif  // PLANPROOF_INFERENCE_MOVEMENT_H_

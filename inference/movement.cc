@@ -1,8 +1,8 @@
-#include "diagnosis/movement.h"
+#include "inference/movement.h"
 
 #include <algorithm>
 
-namespace planproof::diagnosis {
+namespace planproof::inference {
 
 bool TakesElementsByPlace(const sdfg::IndexFunction& function) {
   return std::all_of(function.nodes.begin(), function.nodes.end(), [](const sdfg::Node& node) {
@@ -29,4 +29,4 @@ bool TakesElementsByPlace(const sdfg::IndexFunction& function) {
   });
 }
 
-}  // namespace planproof::diagnosis
+}  // namespace planproof::inference

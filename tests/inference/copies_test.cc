@@ -1,5 +1,5 @@
 // What is moved stays the tensor that it was, also through a bucket.
-#include "diagnosis/copies.h"
+#include "inference/copies.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "sdfg/index_function.h"
 #include "tests/shape_reduction/small_problem.h"
 
-namespace planproof::diagnosis {
+namespace planproof::inference {
 namespace {
 
 using sdfg::TensorId;
@@ -67,4 +67,4 @@ TEST_F(CopiesTest, APartOfSeveralIsNoneOfThem) {
 }
 
 }  // namespace
-}  // namespace planproof::diagnosis
+}  // namespace planproof::inference

@@ -1,4 +1,4 @@
-#include "diagnosis/copies.h"
+#include "inference/copies.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "diagnosis/movement.h"
+#include "inference/movement.h"
 #include "sdfg/dense_evaluator.h"
 
-namespace planproof::diagnosis {
+namespace planproof::inference {
 
 namespace {
 
@@ -105,4 +105,4 @@ class Copies {
 
 std::vector<TensorId> FirstOfCopies(const Graph& graph) { return Copies(graph).Find(); }
 
-}  // namespace planproof::diagnosis
+}  // namespace planproof::inference

@@ -1,4 +1,4 @@
-#include "diagnosis/movement.h"
+#include "inference/movement.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "tests/shape_reduction/small_problem.h"
 
-namespace planproof::diagnosis {
+namespace planproof::inference {
 namespace {
 
 using shape_reduction::Instantiate;
@@ -33,4 +33,4 @@ TEST(Movement, AChoiceByDataDoesNot) {
 }
 
 }  // namespace
-}  // namespace planproof::diagnosis
+}  // namespace planproof::inference
