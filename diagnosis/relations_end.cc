@@ -39,7 +39,7 @@ class EndOfRelations {
         shown_(shown),
         cone_(stages::ConeOfRequired(problem)),
         multiples_(problem),
-        copy_of_(FirstOfCopies(problem.logical)),
+        copy_of_(inference::FirstOfCopies(problem.logical)),
         whole_(inference::MadeOfIntegers(problem.parallel)),
         has_(problem.logical.tensors.size(), Has::kNot),
         term_of_(problem.parallel.tensors.size(), kNone) {
