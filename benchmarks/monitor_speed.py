@@ -125,9 +125,9 @@ def main():
         writer = csv.DictWriter(stream, list(table.rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(table.rows)
-    slow = [row["what"] for row in table.rows if (row["mb_per_s"] < LEAST_RATE and row["mb"] > 30) or row["peak_mib"] > MOST_MEMORY or
+    slow = [row["what"] for row in table.rows if row["exit"] != 0 or (row["mb_per_s"] < LEAST_RATE and row["mb"] > 30) or row["peak_mib"] > MOST_MEMORY or
             (row["budget_s"] and row["cpu_s"] > row["budget_s"])]
-    print(f"beyond the budget: {', '.join(slow)}" if slow else
+    print(f"beyond the budget, or failed: {', '.join(slow)}" if slow else
           f"within the budgets: {LEAST_RATE} MB/s, {MOST_MEMORY} MiB")
 
 

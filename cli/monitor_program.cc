@@ -170,12 +170,6 @@ class ProgramOfOneTrace {
     for (const int64_t number : {int64_t{collective.root}, int64_t{collective.peer}}) {
       op->arguments.push_back({.kind = Kind::kWhole, .whole = number});
     }
-    for (const std::vector<int64_t>* splits : {&collective.in_splits, &collective.out_splits}) {
-      op->arguments.push_back({.kind = Kind::kOpen});
-      for (const int64_t size : *splits)
-        op->arguments.push_back({.kind = Kind::kWhole, .whole = size});
-      op->arguments.push_back({.kind = Kind::kClose});
-    }
     for (const frontend::torch::TensorNumber tensor : collective.in)
       op->arguments.push_back({.kind = Kind::kTensor, .whole = tensor});
     op->results = collective.out;

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -66,13 +67,14 @@ class Conformance {
 
   void Run() {
     if (view_->layout.contradicted || !IsIteration(view_->run, view_->step)) return;
+    CompareTrained();
+    if (view_->monitors.collectives.empty()) return;
     for (const auto& [rank, step] : view_->step.ranks) found_[rank] = CollectivesIn(*step);
     types_agree_ = TypesAgree();
     int64_t order = 0;
     for (const CollectiveMonitor& collective : view_->monitors.collectives) {
       Compare(collective, order++);
     }
-    for (const MonitoredTensor& tensor : view_->layout.tensors) CompareTrained(tensor);
   }
 
  private:
@@ -159,25 +161,22 @@ class Conformance {
     return absl::StrCat(WordsOf(collective.kind), " over ", absl::StrJoin(names, " and "));
   }
 
-  // What the proof has a gradient of requires one.
-  void CompareTrained(const MonitoredTensor& tensor) {
-    const SetMonitor* gradient = FindSet(*tensor.monitor, SetKind::kGradient);
-    if (gradient == nullptr) return;
-    std::vector<int> frozen;
+  // What the proof has a gradient of may be frozen on purpose, for a while: a difference.
+  void CompareTrained() {
+    std::set<std::string_view> frozen;
     for (const auto& [rank, step] : view_->step.ranks) {
       for (const HeldTensor& held : *step->table) {
-        if (held.name == tensor.name && !held.buffer && !held.trainable) frozen.push_back(rank);
+        if (!held.buffer && !held.trainable) frozen.insert(held.name);
       }
     }
-    findings_->Checked(tensor.tier);
     if (frozen.empty()) return;
-    Alarm alarm = Begun(kTrained, tensor.tier);
-    alarm.ranks = frozen;
-    alarm.subject = tensor.name;
-    alarm.statement = absl::StrCat("the proved iteration trains ", tensor.name,
-                                   "; here it does not require a gradient");
-    alarm.place = gradient->place;
-    findings_->failures.push_back({StepStage::kCalls, gradient->order, std::move(alarm)});
+    for (const MonitoredTensor& tensor : view_->layout.tensors) {
+      if (frozen.count(tensor.name) == 0) continue;
+      if (FindSet(*tensor.monitor, SetKind::kGradient) == nullptr) continue;
+      findings_->notices.push_back(
+          {NoticeKind::kDifference, kTrained, std::nullopt, tensor.name,
+           "the proved iteration trains it; here it does not require a gradient"});
+    }
   }
 
   Alarm Begun(const char* rule, Tier tier) const {

@@ -1,5 +1,5 @@
 // Checks that a step has what the proved iteration has: its collectives, and gradients of what it
-// trains.
+// trains (the latter is a notice).
 #ifndef PLANPROOF_MONITOR_PROVED_CONFORMANCE_CHECK_H_
 #define PLANPROOF_MONITOR_PROVED_CONFORMANCE_CHECK_H_
 

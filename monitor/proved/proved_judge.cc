@@ -164,7 +164,7 @@ class ProvedJudge : public Judge {
   RunLayout layout_;
   bool values_fail_ = false, calls_fail_ = false;  // in the last step that shows them
   bool loss_is_scaled_ = false;
-  bool was_iteration_ = false;  // the last step
+  bool was_iteration_ = false;      // the last step
   std::set<std::string> compared_;  // tensors of which values were
   bool was_sampled_ = false;
   std::set<std::tuple<std::string, std::string, std::string>> noted_;

@@ -115,7 +115,7 @@ PROVED = {"language_model": (language_model, {"dp": 1}), "replicated": (replicat
 
 
 #: Variants that are other programs than what was proved, and why.
-OTHER_PROGRAMS = {}
+OTHER_PROGRAMS = {("sharded", "mixed_precision"): "its collectives have another type"}
 
 
 def runs_what_is_proved(settings):

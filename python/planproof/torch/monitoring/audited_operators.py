@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 from planproof.torch import collectives
 from planproof.torch.draws import Draws
-from planproof.torch.memory import LONGEST_VALUES, Memory
+from planproof.torch.memory import Memory
 from planproof.torch.places import Places
 from planproof.torch.recorder import (_OTHER_MEMORY, _TO_PYTHON, _WITHOUT_EFFECT, _WRAPPERS, Recorder, _on_meta, _running_statistics,
                                       _writes_unannounced, _written)
@@ -20,14 +20,13 @@ from planproof.torch.subclasses import Seen, seen
 
 
 class AuditedMemory(Memory):
-    """Storages by identity, each for as long as the run keeps it. Of what the step begins with, only small memory is copied."""
+    """Storages by identity, each for as long as the run keeps it. Contents are not copied."""
 
     def storage(self, tensor: torch.Tensor, existing: bool) -> int:
         """The number of the tensor's storage."""
         storage = tensor.untyped_storage()
         if storage._cdata not in self._numbers:
-            small = storage.nbytes() <= LONGEST_VALUES * tensor.element_size()
-            found = super().storage(tensor, existing and small)
+            found = super().storage(tensor, False)
             self._kept[found] = StorageWeakRef(storage)  # type: ignore[call-overload]  # its address is no other's as long as this is
         return super().storage(tensor, False)
 
