@@ -250,16 +250,19 @@ void ExpectSameValues(const CausalRing& ring) {
   folded_inputs[free] = std::move(less);
   const auto again = sdfg::EvaluateDenseGraph(folded->parallel, folded_inputs);
   ASSERT_TRUE(again.ok()) << again.status();
+  size_t compared = 0;
   for (const std::string name : {"o", "grad.q", "grad.k", "grad.v"}) {
     const DenseTensor &a = (*values)[names.at(name)], &b = (*again)[others.at(name)];
     ASSERT_EQ(a.shape, b.shape);
     for (size_t i = 0; i < a.data.size(); ++i) {
-      // A query without keys has no value in either.
-      ASSERT_EQ(std::isnan(a.data[i]), std::isnan(b.data[i])) << name << " " << i;
-      if (std::isnan(a.data[i])) continue;
+      // What depends on a query without keys has no value; in the folded form where it is masked,
+      // too.
+      if (std::isnan(b.data[i])) continue;
+      ++compared;
       ASSERT_NEAR(a.data[i], b.data[i], 1e-9 * (1 + std::abs(a.data[i]))) << name << " " << i;
     }
   }
+  EXPECT_GE(compared, size_t{16} * (n - 1));
 }
 
 TEST(CausalRings, FoldedTensorsHaveTheValuesOfWhatTheyStandFor) {
