@@ -106,14 +106,20 @@ class AuditJudge : public Judge {
     for (const int32_t proved : candidates) {
       ProgramComparison own =
           ComparePrograms(monitors_.programs[proved], run, mapping.ratios(), mapping.same_group());
-      const bool better =
-          proved == candidates[0] || !own.difference || own.compared > best.compared;
+      const bool better = proved == candidates[0] || own.compared > best.compared ||
+                          (!own.difference && !own.ended_by_data);
       if (better) best = std::move(own);
-      if (!best.difference) break;
+      if (!best.difference && !best.ended_by_data) break;
     }
     const bool at_proved_sizes = mapping.same_world() && best.same_sizes;
     const Tier tier = at_proved_sizes ? Tier::kProved : Tier::kDerived;
     findings->checked[static_cast<size_t>(tier)] += best.compared;
+    if (best.ended_by_data) {
+      Note(NoticeKind::kNotApplicable, absl::StrCat("rank ", rank),
+           "the run differs from the proof where data decide which operators run: the rest of the "
+           "step is not compared",
+           findings);
+    }
     if (!best.difference) return;
     ProgramDifference& difference = *best.difference;
     Alarm& alarm = (*alarms)[{difference.at, difference.statement}];

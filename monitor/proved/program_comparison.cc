@@ -41,16 +41,19 @@ class ProgramWalk {
   ProgramComparison Compare(size_t start) {
     const size_t run_size = run_.operators.size() - start;
     for (size_t k = 0; k < std::max(proved_.operators.size(), run_size); ++k) {
-      if (k >= proved_.operators.size() || k >= run_size) {
-        Report(k, start + k, {});
-        break;
+      const bool ends = k >= proved_.operators.size() || k >= run_size;
+      const OperatorMismatch mismatch =
+          ends ? OperatorMismatch{} : Match(proved_.operators[k], run_.operators[start + k]);
+      if (!ends && mismatch.what.empty()) {
+        ++result_.compared;
+        continue;
       }
-      const OperatorMismatch mismatch = Match(proved_.operators[k], run_.operators[start + k]);
-      if (!mismatch.what.empty()) {
+      if (proved_.sizes_by_data || run_.sizes_by_data) {
+        result_.ended_by_data = true;
+      } else {
         Report(k, start + k, mismatch);
-        break;
       }
-      ++result_.compared;
+      break;
     }
     return std::move(result_);
   }
@@ -280,9 +283,12 @@ ProgramComparison ComparePrograms(const RankProgram& proved, const RankProgram& 
   while (between < run.operators.size() && run.operators[between].between) ++between;
   // A program may begin its iteration before it clears gradients or calls a model.
   ProgramComparison best = ProgramWalk(proved, run, ratios, same_group).Compare(between);
-  for (size_t start = between; best.difference && start-- > 0 && start + kMostBetween > between;) {
+  const auto differs = [](const ProgramComparison& comparison) {
+    return comparison.difference.has_value() || comparison.ended_by_data;
+  };
+  for (size_t start = between; differs(best) && start-- > 0 && start + kMostBetween > between;) {
     ProgramComparison other = ProgramWalk(proved, run, ratios, same_group).Compare(start);
-    if (!other.difference || other.compared > best.compared) best = std::move(other);
+    if (!differs(other) || other.compared > best.compared) best = std::move(other);
   }
   return best;
 }

@@ -28,6 +28,9 @@ using SameGroup =
 
 struct ProgramComparison {
   std::optional<ProgramDifference> difference;
+  // Sizes depend on data, as of tokens that are sent to experts, and so does which operators run:
+  // the first difference may be one of the data. Nothing is compared from there on.
+  bool ended_by_data = false;
   int64_t compared = 0;    // operators
   bool same_sizes = true;  // of all tensors
 };

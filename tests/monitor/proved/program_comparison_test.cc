@@ -59,6 +59,22 @@ TEST(ProgramComparison, SoIsOneThatIsAdded) {
               HasSubstr("the proved iteration does not have all_reduce"));
 }
 
+// An expert without tokens runs no operators, or others: what lacks may be the data's doing.
+TEST(ProgramComparison, EndsWhereDataMayDecideWhichOperatorsRun) {
+  for (const bool in_run : {true, false}) {
+    RankProgram proved = ProgramOf({}), run = ProgramOf({.reduces = false});
+    (in_run ? run : proved).sizes_by_data = true;
+    const ProgramComparison found = Compared(proved, run);
+    EXPECT_FALSE(found.difference.has_value());
+    EXPECT_TRUE(found.ended_by_data);
+    EXPECT_GT(found.compared, 0);
+    EXPECT_LT(found.compared, 5);
+  }
+  RankProgram alike = ProgramOf({});
+  alike.sizes_by_data = true;
+  EXPECT_FALSE(Compared(alike, alike).ended_by_data);
+}
+
 TEST(ProgramComparison, AnotherGroupIsADifference) {
   const ProgramComparison found = Compared(ProgramOf({}), ProgramOf({.group = {0, 2}}));
   ASSERT_TRUE(found.difference.has_value());
