@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -200,12 +201,20 @@ class Finding {
   std::map<std::pair<const sdfg::IndexFunction*, std::vector<sdfg::AxisId>>,
            std::shared_ptr<const sdfg::IndexFunction>>
       explicit_;
-  // What was made of functions by round; null if nothing was.
-  using Functions = std::vector<std::shared_ptr<const sdfg::IndexFunction>>;
-  std::map<std::pair<Functions, std::vector<bool>>,
+  // What was made of functions by round, of which as many dimensions are coordinates, and that one
+  // of them is the rank; null if nothing was.
+  struct ByRound {
+    std::vector<std::shared_ptr<const sdfg::IndexFunction>> functions;
+    size_t axes = 0, ring = 0;
+
+    bool operator<(const ByRound& other) const {
+      return std::tie(functions, axes, ring) < std::tie(other.functions, other.axes, other.ring);
+    }
+  };
+  std::map<std::pair<ByRound, std::vector<bool>>,
            std::optional<std::shared_ptr<const sdfg::IndexFunction>>>
       products_;
-  std::map<std::pair<Functions, int>, std::optional<std::shared_ptr<const sdfg::IndexFunction>>>
+  std::map<std::pair<ByRound, int>, std::optional<std::shared_ptr<const sdfg::IndexFunction>>>
       maxima_;
   Rounds found_;
 };

@@ -82,7 +82,7 @@ bool Finding::MaskedComputed(OperatorId first) {
   }
   const std::optional<MaskedRounds> masked = AsMasked(operators);
   if (!masked.has_value()) return false;
-  auto& known = products_[{masked->functions, masked->of_piece}];
+  auto& known = products_[{{masked->functions, masked->axes, masked->ring}, masked->of_piece}];
   if (!known.has_value()) {
     auto product = ProductOfAllRounds(*masked);
     known = product.has_value() ? std::make_shared<IndexFunction>(*std::move(product)) : nullptr;
@@ -119,7 +119,7 @@ bool Finding::MaskedMaxima(OperatorId first) {
     if (static_cast<int64_t>(values.size()) != found_.count || !AreNumbers(read)) continue;
     const std::optional<MaskedRounds> masked = AsMasked(operators);
     if (!masked.has_value()) continue;
-    auto& known = maxima_[{masked->functions, input}];
+    auto& known = maxima_[{{masked->functions, masked->axes, masked->ring}, input}];
     if (!known.has_value()) {
       auto maximum = MaximumOfAllRounds(*masked, input, 1 - input);
       known = maximum.has_value() ? std::make_shared<IndexFunction>(*std::move(maximum)) : nullptr;
