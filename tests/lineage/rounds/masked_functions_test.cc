@@ -24,6 +24,7 @@ struct RoundOfRing {
   Op compare = Op::kIntLessEq;
   int other_form_in = -1;      // the round that compares 2 k with the query
   int other_function_in = -1;  // the round that squares
+  int factors = 1, terms = 1;  // how often x is multiplied with itself, and added to each factor
 };
 
 ExprId Mask(const RoundOfRing& of, int64_t r, int64_t c, ExprId query, ExprId key,
@@ -40,6 +41,9 @@ IndexFunction Product(const RoundOfRing& of, int64_t r) {
   const std::vector<sdfg::VarId> dims = b.OutputDims(y);
   const ExprId c = b.Index(dims[0]), q = b.Index(dims[1]), k = b.Index(dims[2]);
   ExprId value = b.Element(x, {c, q, k});
+  for (int i = 1; i < of.terms; ++i) value = b.Binary(Op::kAdd, value, b.Element(x, {c, q, k}));
+  const ExprId factor = value;
+  for (int i = 1; i < of.factors; ++i) value = b.Binary(Op::kMul, value, factor);
   if (r == of.other_function_in) value = b.Binary(Op::kMul, value, value);
   const ExprId zero = b.Real(solver::Rational());
   ExprId body = b.Select(Mask(of, r, 0, q, k, &b), value, zero);
@@ -130,6 +134,28 @@ TEST(MaskedFunctions, ABoundThatIsOffAtOneRankInOneRoundDoesNotFold) {
 TEST(MaskedFunctions, ABoundBeyondAllIndicesIsAnyOfThem) {
   EXPECT_TRUE(Folds(OneOff(1, 1, -1)));   // 3: the largest difference
   EXPECT_FALSE(Folds(OneOff(1, 1, -2)));  // 2
+}
+
+// At the bounds of kMaxFactors and kMaxCopied: an element of x takes three expressions, its indices
+// among them.
+TEST(MaskedFunctions, LongFunctionsDoNotFold) {
+  RoundOfRing of;
+  of.factors = 17;
+  EXPECT_TRUE(Folds(of));
+  of.factors = 18;
+  EXPECT_FALSE(Folds(of));
+  of.factors = 1;
+  of.terms = 250;
+  EXPECT_TRUE(Folds(of));
+  of.terms = 251;
+  EXPECT_FALSE(Folds(of));
+}
+
+TEST(MaskedFunctions, RingsOfTooManyRanksDoNotFold) {
+  MaskedRounds rounds = RoundsMadeBy({}, Product);
+  rounds.count = 4097;
+  rounds.functions.resize(4097, rounds.functions[0]);
+  EXPECT_FALSE(ProductOfAllRounds(rounds).has_value());
 }
 
 TEST(MaskedFunctions, AnotherFormOrFunctionInOneRoundDoesNotFold) {
