@@ -336,7 +336,22 @@ INSTANTIATE_TEST_SUITE_P(
         CausalDeviation{"one_gradient_the_wrong_way", R"("shift": -1, "in": "gk[4]")",
                         R"("shift": 1, "in": "gk[4]")"},
         CausalDeviation{"one_gradient_twice", R"("in": ["gq[4]", "gq1[3]"])",
-                        R"("in": ["gq[4]", "gq1[4]"])"}),
+                        R"("in": ["gq[4]", "gq1[4]"])"},
+        CausalDeviation{"no_last_hop_home", R"("in": ["gkh[0]", "gk1[0]"])",
+                        R"("in": ["gk[1]", "gk1[0]"])"},
+        CausalDeviation{"last_gradient_dropped", R"("in": ["gkh[0]", "gk1[0]"])",
+                        R"("in": ["gkh[0]", "gkh[0]"])"},
+        CausalDeviation{"gradient_of_values_handed_on", R"("in": ["gkh[3]", "gk1[3]"])",
+                        R"("in": ["gvh[3]", "gk1[3]"])"},
+        CausalDeviation{"values_the_wrong_way", R"("shift": 1, "in": "v[4]")",
+                        R"("shift": -1, "in": "v[4]")"},
+        // Maxima of no keys: (cp + 8) / 8 - (cp + 7) / 8 is 1 on rank 0.
+        CausalDeviation{
+            "no_first_maximum_of_one_rank", R"("out": "m[0]", "attrs": {"start": "=(cp))",
+            R"("out": "m[0]", "attrs": {"start": "=0 - 64 * ((cp + 8) / 8 - (cp + 7) / 8) + (cp))"},
+        CausalDeviation{"no_first_maximum_of_one_query",
+                        R"("out": "m[0]", "attrs": {"start": "=(cp))",
+                        R"("out": "m[0]", "attrs": {"start": "=0 - 1 + (cp))"}),
     [](const testing::TestParamInfo<CausalDeviation>& deviation) { return deviation.param.what; });
 
 }  // namespace
