@@ -13,7 +13,6 @@ using sdfg::kNone;
 using sdfg::Operator;
 using sdfg::OperatorId;
 using sdfg::OperatorKind;
-using sdfg::Tensor;
 using sdfg::TensorId;
 
 Finding::Finding(const Graph& graph, const std::vector<TensorId>& required)

@@ -4,13 +4,11 @@
 namespace planproof::lineage::rounds {
 
 using sdfg::AxisId;
-using sdfg::Graph;
 using sdfg::IndexFunction;
 using sdfg::kNone;
 using sdfg::Operator;
 using sdfg::OperatorId;
 using sdfg::OperatorKind;
-using sdfg::Tensor;
 using sdfg::TensorId;
 
 // The functions of these operators, one of each round, with explicit coordinates. All operands

@@ -3,13 +3,10 @@
 namespace planproof::lineage::rounds {
 
 using sdfg::AxisId;
-using sdfg::Graph;
 using sdfg::IndexFunction;
 using sdfg::kNone;
 using sdfg::Operator;
 using sdfg::OperatorId;
-using sdfg::OperatorKind;
-using sdfg::Tensor;
 using sdfg::TensorId;
 
 // How many terms each tensor is the sum of, if it is one.
