@@ -17,8 +17,8 @@ namespace planproof::cli {
 // The whole trace. Errors are those of the reader of traces.
 absl::StatusOr<monitor::RankProgram> ProgramOfTrace(const std::string& path);
 
-// What each recorded rank executed, as far as results follow from it, by rank. Empty if a rank's
-// trace was made of others'.
+// Gives what each recorded rank executed, as far as results follow from it, by rank. It is empty if
+// a rank's trace was made of others'.
 absl::StatusOr<std::vector<monitor::RankProgram>> ProgramsOf(const frontend::Recording& recording);
 
 // Audited steps in the directory of a run.

@@ -62,7 +62,7 @@ class GraphWriter {
   sdfg::Graph& graph() { return *graph_; }
   sdfg::Device device() const { return device_; }
   const sdfg::Tensor& tensor(sdfg::TensorId id) const { return graph_->tensors[id]; }
-  // Of the graph: the number that its next tensor gets.
+  // Gives the number that the next tensor of the graph gets.
   sdfg::TensorId tensor_count() const {
     return static_cast<sdfg::TensorId>(graph_->tensors.size());
   }

@@ -39,7 +39,7 @@ class AtRank {
   // From now on the variable is that of the maximum.
   void SetOfMaximum(sdfg::VarId var) { name_[var] = kOfMaximum; }
 
-  // What stands there where the rank alone chooses branches.
+  // Follows the branches that the rank alone chooses, and gives what stands at their end.
   sdfg::ExprId Chosen(sdfg::ExprId id) const;
   // Nothing if the condition is none of this form, of other coordinates, or too long.
   std::optional<Condition> ConditionAt(sdfg::ExprId id) const;

@@ -61,8 +61,8 @@ class Finding {
     }
   }
 
-  // What an operator that was found reads in all rounds alike is of no round: whoever says
-  // otherwise later contradicts it.
+  // Notes that these operands are of no round, since an operator that was found reads them in all
+  // rounds alike: whoever says otherwise later contradicts it.
   void NoteSameInAll(const std::vector<sdfg::TensorId>& operands) {
     for (const sdfg::TensorId t : operands) {
       if (!IsMember(t)) same_in_all_[t] = true;
@@ -73,7 +73,7 @@ class Finding {
   bool IsMember(sdfg::TensorId t, int64_t round) const {
     return IsMember(t) && family_of_[t].round == round;
   }
-  // What stands in the place of a tensor of round `from` in another.
+  // Gives the tensor that stands in another round in the place of this one of round `from`.
   sdfg::TensorId InRound(sdfg::TensorId t, int64_t from, int64_t round) const {
     return IsMember(t, from) ? found_.families[family_of_[t].family].members[round] : t;
   }
@@ -146,10 +146,11 @@ class Finding {
                                          sdfg::TensorId value) const;
   // The same but for some inputs, which are left out.
   bool OthersAreOfRound(const sdfg::Operator& op, std::vector<int> inputs, int64_t round) const;
-  // Of the operators of rounds 0 and 1, but for these inputs of the latter.
+  // Notes what the operators of rounds 0 and 1 read, but for these inputs of the latter.
   void NoteOperands(sdfg::OperatorId first, const sdfg::Operator& second, std::vector<int> inputs);
   bool Maxima(sdfg::OperatorId second);
-  // Where a mask leaves nothing of the first rounds, their maximum is no number.
+  // Says whether each value is a number: the maximum of rounds of which a mask leaves nothing is
+  // none.
   bool AreNumbers(const std::vector<sdfg::TensorId>& values);
   bool Rescaled(sdfg::OperatorId second);
   void AddMaxima(std::vector<sdfg::TensorId> values, sdfg::OperatorId first,
@@ -168,8 +169,8 @@ class Finding {
   std::optional<Total> TotalOf(const Sum& sum) const;
   // Operators exp(M[r - 1] - M[r]), of which nothing is left but what they scale.
   void AddFactors(int family);
-  // What rounds scale on their way back, from the last to the first: `last` is the operator that
-  // makes the member of the round before the last.
+  // Finds what rounds scale on their way back, from the last to the first: `last` is the operator
+  // that makes the member of the round before the last.
   bool Scaled(sdfg::OperatorId last);
   sdfg::OperatorId ScaledNext(const sdfg::Operator& like, const Scaling& scaling,
                               sdfg::TensorId value, int family, int64_t round) const;
