@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -28,7 +29,8 @@ using Kind = ProgramToken::Kind;
 
 constexpr char kPhaseBetween[] = "between";
 constexpr char kAuditSuffix[] = ".trace";
-constexpr size_t kMostAudits = 1'000'000;
+// A directory that was written to a moment ago may be again, within the resolution of its time.
+constexpr auto kSettled = std::chrono::seconds(1);
 
 struct OperatorWord {
   const char* name;
@@ -245,20 +247,22 @@ bool ReadAuditName(const std::string& name, int* rank, int64_t* step) {
 
 class AuditsInDirectory : public monitor::AuditSource {
  public:
-  explicit AuditsInDirectory(std::string directory) : directory_(std::move(directory)) {}
+  AuditsInDirectory(std::string directory, size_t most_audits)
+      : directory_(std::move(directory)), most_audits_(most_audits) {}
 
   std::vector<std::pair<int64_t, int>> Steps() override {
     std::error_code error;
     const auto changed = std::filesystem::last_write_time(directory_, error);
     if (!error && changed == changed_) return steps_;
-    changed_ = changed;
+    const bool settled = std::filesystem::file_time_type::clock::now() - changed > kSettled;
+    changed_ = settled ? changed : std::filesystem::file_time_type::min();
     steps_.clear();
     for (std::filesystem::directory_iterator at(directory_, error), end; !error && at != end;
          at.increment(error)) {
       int rank = 0;
       int64_t step = 0;
       if (ReadAuditName(at->path().filename().string(), &rank, &step) &&
-          steps_.size() < kMostAudits) {
+          steps_.size() < most_audits_) {
         steps_.emplace_back(step, rank);
       }
     }
@@ -277,6 +281,7 @@ class AuditsInDirectory : public monitor::AuditSource {
 
  private:
   const std::string directory_;
+  const size_t most_audits_;
   std::filesystem::file_time_type changed_ = std::filesystem::file_time_type::min();
   std::vector<std::pair<int64_t, int>> steps_;
 };
@@ -298,8 +303,9 @@ absl::StatusOr<std::vector<monitor::RankProgram>> ProgramsOf(const frontend::Rec
   return programs;
 }
 
-std::unique_ptr<monitor::AuditSource> AuditsOfRun(const std::string& directory) {
-  return std::make_unique<AuditsInDirectory>(directory);
+std::unique_ptr<monitor::AuditSource> AuditsOfRun(const std::string& directory,
+                                                  size_t most_audits) {
+  return std::make_unique<AuditsInDirectory>(directory, most_audits);
 }
 
 }  // namespace planproof::cli

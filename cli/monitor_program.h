@@ -3,6 +3,7 @@
 #ifndef PLANPROOF_CLI_MONITOR_PROGRAM_H_
 #define PLANPROOF_CLI_MONITOR_PROGRAM_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,8 +22,11 @@ absl::StatusOr<monitor::RankProgram> ProgramOfTrace(const std::string& path);
 // a rank's trace was made of others'.
 absl::StatusOr<std::vector<monitor::RankProgram>> ProgramsOf(const frontend::Recording& recording);
 
-// Audited steps in the directory of a run.
-std::unique_ptr<monitor::AuditSource> AuditsOfRun(const std::string& directory);
+// A directory is not looked through beyond so many.
+inline constexpr size_t kMostAudits = 1'000'000;
+// Finds the audited steps in the directory of a run.
+std::unique_ptr<monitor::AuditSource> AuditsOfRun(const std::string& directory,
+                                                  size_t most_audits = kMostAudits);
 
 }  // namespace planproof::cli
 

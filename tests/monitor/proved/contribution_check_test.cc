@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -128,6 +129,63 @@ TEST(CheckContributions, RoundingHidesWhatCancels) {
     }
   });
   EXPECT_THAT(findings.alarms, IsEmpty());
+}
+
+bool IsBlind(const Findings& findings) {
+  return std::any_of(findings.notices.begin(), findings.notices.end(),
+                     [](const Notice& notice) { return notice.kind == NoticeKind::kBlind; });
+}
+
+// In bfloat16 a roundoff is 1/256, and the bound for so many of them reaches a quarter of what is
+// compared with two backwards, not yet with one.
+TEST(CheckContributions, WhatIsRoundedMoreThanAQuarterIsBlind) {
+  for (const int backwards : {1, 2}) {
+    const Findings findings = JudgedContributions([&](int, WrittenRun* run) {
+      for (auto& [rank, table] : run->tables) {
+        for (HeldTensor& tensor : *table) tensor.significand_bits = 8;
+      }
+      Contribute(run, 2.0F / static_cast<float>(backwards));
+      for (auto& [rank, own] : run->contributions) own.resize(backwards, own[0]);
+    });
+    EXPECT_THAT(findings.alarms, IsEmpty());
+    EXPECT_EQ(IsBlind(findings), backwards == 2);
+  }
+}
+
+// What is a multiple but for one part in three hundred is called one, for one in thirty it is not.
+TEST(CheckContributions, AMultipleMayMissAHundredth) {
+  for (const float missed : {1.0F / 300, 1.0F / 30}) {
+    const Findings findings = JudgedContributions([&](int, WrittenRun* run) {
+      Contribute(run, 1);
+      float sign = 1;
+      for (float& element : run->contributions[0][0].at(kReplicated)) {
+        element *= 1 + 2 * missed * (sign = -sign);
+      }
+      run->contributions[2] = run->contributions[0];
+    });
+    ASSERT_FALSE(findings.alarms.empty());
+    EXPECT_EQ(findings.alarms[0].statement.find("times that)") != std::string::npos, missed < 0.01F)
+        << findings.alarms[0].statement;
+  }
+}
+
+// Proved over four ranks and run over two: a mean stays a mean, and another factor is not asserted.
+TEST(CheckContributions, AMeanIsOneOverItsRanks) {
+  for (const double off : {0.0, 0.5e-9, 2e-9}) {
+    ProvedMonitors monitors = WithContributions(0.25 * (1 + off));
+    monitors.axes[1].extent = 4;
+    monitors.world = 8;
+    for (const double times : {2.0, 1.0}) {
+      WrittenRun run;
+      const std::unique_ptr<Judge> judge = MakeProvedJudge(monitors);
+      Findings findings;
+      run.Fill(0);
+      Contribute(&run, static_cast<float>(times));
+      judge->Observe(run.run, run.Step(), &findings);
+      judge->End(run.run, &findings);
+      EXPECT_EQ(findings.alarms.empty(), times == 2.0 || off > 1e-9) << off << " " << times;
+    }
+  }
 }
 
 TEST(CheckContributions, BoundsGrowWithRanksAndBackwards) {
